@@ -1,0 +1,67 @@
+"""Where the API server is and how to prove who we are: kubeconfig or service account, read by the official client.
+
+Only its configuration loaders are used: they know exec plugins, OIDC and rotating token files, which no one should write again.
+"""
+
+import os
+import ssl
+from pathlib import Path
+
+from kubernetes import config
+from kubernetes.client import Configuration
+
+
+class AccessError(Exception):
+    """No usable credentials; the message says where they were looked for."""
+
+
+class Access:
+    """One API server and our credentials for it."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        self.server: str = configuration.host.rstrip("/")
+        self.ssl = _ssl_context(configuration)
+
+    async def headers(self) -> dict[str, str]:
+        """The authorization header, if any. Cheap: the loader re-reads a rotating token only when it is due."""
+        token = self._configuration.get_api_key_with_prefix("authorization") or self._configuration.access_token
+        if token:
+            return {"Authorization": token if token.lower().startswith(("bearer ", "basic ")) else f"Bearer {token}"}
+        if self._configuration.username:
+            return {"Authorization": self._configuration.get_basic_auth_token()}
+        return {}
+
+
+def find_access(kubeconfig: str | None = None, context: str | None = None) -> Access:
+    """Credentials from --kubeconfig, KUBECONFIG, the pod's service account or ~/.kube/config, in this order.
+
+    Raises:
+        AccessError: none of them is there, or the one that is cannot be used.
+    """
+    path = kubeconfig or os.environ.get("KUBECONFIG")
+    configuration = Configuration()
+    try:
+        if path is None and "KUBERNETES_SERVICE_HOST" in os.environ:
+            config.load_incluster_config(client_configuration=configuration)
+            return Access(configuration)
+        for part in (path or "~/.kube/config").split(os.pathsep):
+            if path is not None and not Path(part).expanduser().is_file():
+                raise AccessError(f"kubeconfig {part!r} does not exist; correct --kubeconfig or KUBECONFIG")
+        config.load_kube_config(path, context=context, client_configuration=configuration, persist_config=False)
+        return Access(configuration)
+    except (config.ConfigException, OSError, ValueError, TypeError, KeyError) as error:
+        where = f"kubeconfig {path!r}" if path else "no --kubeconfig, KUBECONFIG or service account, and ~/.kube/config"
+        raise AccessError(f"{where} cannot be used: {error}") from error
+
+
+def _ssl_context(configuration: Configuration) -> ssl.SSLContext | bool:
+    if not configuration.host.startswith("https"):
+        return False
+    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    return context

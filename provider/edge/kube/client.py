@@ -1,0 +1,231 @@
+"""A small Kubernetes client: JSON in, JSON out, errors by meaning.
+
+The claims are a hot path, so this speaks HTTP by aiohttp and orjson and knows no models. `Kube` is what the rest of
+the provider may ask of an API server; the tests' fake implements the same.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Protocol
+
+import aiohttp
+import orjson
+
+from provider.edge.kube.auth import Access
+from provider.edge.kube.errors import Gone, KubeError, Unavailable, error_of
+from provider.edge.kube.resources import Resource
+
+Json = dict[str, Any]
+
+MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+REQUEST_TIMEOUT = 30.0
+"""Seconds for one request; after that its outcome is unknown."""
+
+SILENCE = 90.0
+"""Seconds without a byte after which a watch is taken for dead; the server sends a bookmark about every minute."""
+
+
+class Kube(Protocol):
+    """An API server. Every method raises `KubeError`; `Unavailable` of a write means that it may have happened."""
+
+    async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Json: ...
+
+    async def list_page(
+        self,
+        resource: Resource,
+        namespace: str | None = None,
+        *,
+        labels: str | None = None,
+        limit: int | None = None,
+        token: str | None = None,
+        metadata_only: bool = False,
+    ) -> Json: ...
+
+    async def list_all(
+        self, resource: Resource, namespace: str | None = None, *, labels: str | None = None
+    ) -> list[Json]: ...
+
+    async def create(self, resource: Resource, body: Json, namespace: str | None = None) -> Json: ...
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        patch: Json,
+        namespace: str | None = None,
+        *,
+        subresource: str | None = None,
+        metadata_only: bool = False,
+    ) -> Json: ...
+
+    async def delete(
+        self, resource: Resource, name: str, namespace: str | None = None, *, uid: str | None = None
+    ) -> None: ...
+
+    def watch(self, resource: Resource, version: str, *, metadata_only: bool = False) -> AsyncIterator[Json]: ...
+
+
+class Client:
+    """`Kube` over HTTP. Use `async with`; one connection pool for everything the process does."""
+
+    def __init__(self, access: Access, connections: int = 64) -> None:
+        self._access = access
+        self._connections = connections
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> "Client":
+        # Watches hold their connections, so the limit leaves room for them beside the requests.
+        connector = aiohttp.TCPConnector(ssl=self._access.ssl, limit=self._connections + 16)
+        self._session = aiohttp.ClientSession(
+            connector=connector, json_serialize=lambda value: orjson.dumps(value).decode(), raise_for_status=False
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Json:
+        return await self.request("GET", resource.path(namespace, name))
+
+    async def list_page(
+        self,
+        resource: Resource,
+        namespace: str | None = None,
+        *,
+        labels: str | None = None,
+        limit: int | None = None,
+        token: str | None = None,
+        metadata_only: bool = False,
+    ) -> Json:
+        query = {"labelSelector": labels, "limit": str(limit) if limit else None, "continue": token}
+        return await self.request(
+            "GET",
+            resource.path(namespace),
+            query={key: value for key, value in query.items() if value},
+            accept=METADATA_LIST if metadata_only else None,
+        )
+
+    async def list_all(
+        self, resource: Resource, namespace: str | None = None, *, labels: str | None = None
+    ) -> list[Json]:
+        """All objects. Only for kinds that are few: the list is read whole."""
+        page = await self.list_page(resource, namespace, labels=labels)
+        items: list[Json] = page["items"]
+        return items
+
+    async def create(self, resource: Resource, body: Json, namespace: str | None = None) -> Json:
+        return await self.request("POST", resource.path(namespace), body)
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        patch: Json,
+        namespace: str | None = None,
+        *,
+        subresource: str | None = None,
+        metadata_only: bool = False,
+    ) -> Json:
+        """JSON merge patch; with metadata.resourceVersion in it the write loses to any newer one (Conflict)."""
+        return await self.request(
+            "PATCH",
+            resource.path(namespace, name, subresource),
+            patch,
+            content_type=MERGE_PATCH,
+            accept=METADATA_ONLY if metadata_only else None,
+        )
+
+    async def delete(
+        self, resource: Resource, name: str, namespace: str | None = None, *, uid: str | None = None
+    ) -> None:
+        """Delete; with `uid` only that very object (Conflict when another has its name)."""
+        body: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        if uid is not None:
+            body["preconditions"] = {"uid": uid}
+        await self.request("DELETE", resource.path(namespace, name), body)
+
+    async def watch(self, resource: Resource, version: str, *, metadata_only: bool = False) -> AsyncIterator[Json]:
+        """Events after `version`, bookmarks included, until the server ends the stream.
+
+        Raises:
+            Gone: the version is too old; list again.
+        """
+        query = {"watch": "true", "resourceVersion": version, "allowWatchBookmarks": "true", "timeoutSeconds": "3000"}
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=SILENCE)
+        headers = await self._headers(METADATA_ONLY if metadata_only else None)
+        try:
+            async with self._http().get(
+                self._access.server + resource.path(), params=query, headers=headers, timeout=timeout
+            ) as response:
+                if response.status != 200:
+                    raise _failure(response.status, await response.read(), response.headers)
+                # Lines are split here, not by readline(): objects may be longer than aiohttp's line limit.
+                rest = b""
+                async for chunk in response.content.iter_any():
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    for line in lines:
+                        event: Json = orjson.loads(line)
+                        if event["type"] == "ERROR":
+                            status = event["object"]
+                            raise error_of(status.get("code", 500), status.get("reason", ""), status.get("message", ""))
+                        yield event
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise Unavailable(f"watch of {resource.plural} broke: {error or type(error).__name__}") from error
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+        accept: str | None = None,
+    ) -> Json:
+        headers = await self._headers(accept)
+        if body is not None:
+            headers["Content-Type"] = content_type
+        try:
+            async with self._http().request(
+                method,
+                self._access.server + path,
+                params=query,
+                data=orjson.dumps(body) if body is not None else None,
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=10),
+            ) as response:
+                payload = await response.read()
+                if response.status >= 300:
+                    raise _failure(response.status, payload, response.headers)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise Unavailable(f"{method} {path}: {error or type(error).__name__}") from error
+        result: Json = orjson.loads(payload)
+        return result
+
+    async def _headers(self, accept: str | None) -> dict[str, str]:
+        headers = {"Accept": accept or "application/json", "User-Agent": "pxnet"}
+        headers.update(await self._access.headers())
+        return headers
+
+    def _http(self) -> aiohttp.ClientSession:
+        assert self._session is not None, "the client is used outside of its `async with`"
+        return self._session
+
+
+def _failure(status: int, payload: bytes, headers: Mapping[str, str]) -> KubeError:
+    try:
+        answer = orjson.loads(payload)
+    except orjson.JSONDecodeError:
+        answer = {}
+    if not isinstance(answer, dict):
+        answer = {}
+    retry = headers.get("Retry-After", "")
+    message = answer.get("message") or payload[:300].decode(errors="replace") or f"HTTP status {status}"
+    return error_of(status, answer.get("reason", ""), message, float(retry) if retry.isdigit() else None)
+
+
+__all__ = ["Client", "Gone", "Json", "Kube"]
