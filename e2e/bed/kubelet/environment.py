@@ -88,7 +88,7 @@ def command_line(container: Object, entrypoint: Sequence[str], variables: Mappin
 
 
 def references(pod: Object, containers: Sequence[Object]) -> dict[str, set[str]]:
-    """Names of all Secrets and ConfigMaps that variables and volumes of the pod use: {"secret": ..., "configMap": ...}."""
+    """Names of the Secrets and ConfigMaps that variables and volumes use, as {"secret": ..., "configMap": ...}."""
     found: dict[str, set[str]] = {"secret": set(), "configMap": set()}
     for container in containers:
         for variable in container.get("env", ()):

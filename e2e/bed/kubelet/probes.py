@@ -1,7 +1,7 @@
-"""Kubernetes' own probes: httpGet, tcpSocket, gRPC (grpc.health.v1) and exec is refused.
+"""Kubernetes' own probes: httpGet, tcpSocket and gRPC (grpc.health.v1); exec is refused.
 
-Counting is pure (`Counter`); asking is I/O (`ask`). Until a probe first succeeds it is asked every 0.2 s, so nobody waits
-for `initialDelaySeconds`; failures still count only as often, and as late, as the spec says.
+Counting is pure (`Counter`); asking is I/O (`ask`). Until a probe first succeeds it is asked every 0.2 s, so nobody
+waits for `initialDelaySeconds`; failures still count only as often, and as late, as the spec says.
 """
 
 import asyncio
@@ -61,30 +61,41 @@ class Counter:
         return timing.period if self.passed and self.run >= timing.successes else min(EAGER_SECONDS, timing.period)
 
 
+def refusal(container: Object) -> str | None:
+    """What is wrong with the container's probes, or None."""
+    for name in ("startupProbe", "readinessProbe", "livenessProbe"):
+        if probe := container.get(name):
+            kinds = set(probe) & {"httpGet", "tcpSocket", "grpc"}
+            if not kinds:
+                return f"{name}: this kubelet cannot do a probe of kind {'/'.join(probe)}"
+            port = probe[kinds.pop()]["port"]
+            if port_number(port, container) is None:
+                return f"{name}: the container has no port named {port}"
+    return None
+
+
 async def ask(probe: Object, container: Object, address: str) -> bool:
     """One question to the container at the pod's address. Any kind of failure is False."""
     timeout = Timing.of(probe).timeout
     try:
         async with asyncio.timeout(timeout):
             if http := probe.get("httpGet"):
-                return await _http(http, port_number(http["port"], container), address)
+                return await _http(http, port_number(http["port"], container) or 0, address)
             if tcp := probe.get("tcpSocket"):
-                return await _tcp(port_number(tcp["port"], container), address)
-            if rpc := probe.get("grpc"):
-                return await _grpc(rpc, address)
+                return await _tcp(port_number(tcp["port"], container) or 0, address)
+            return await _grpc(probe["grpc"], address)
     except (TimeoutError, OSError, aiohttp.ClientError, grpc.RpcError):
         return False
-    raise ValueError(f"container {container['name']}: this kubelet cannot do a probe of kind {'/'.join(probe)}")
 
 
-def port_number(port: int | str, container: Object) -> int:
-    """A port by number or by its name in the container. Raises ValueError on an unknown name."""
+def port_number(port: int | str, container: Object) -> int | None:
+    """A port by number or by its name in the container; None for an unknown name."""
     if isinstance(port, int) or port.isdigit():
         return int(port)
     for entry in container.get("ports", ()):
         if entry.get("name") == port:
             return int(entry["containerPort"])
-    raise ValueError(f"container {container['name']} has no port named {port}")
+    return None
 
 
 async def _http(http: Object, port: int, address: str) -> bool:

@@ -1,8 +1,8 @@
 """A container's private root directory: a script of mounts that ends in the program itself.
 
-The root is an empty tmpfs with the machine's /usr and /etc in it (read only), /dev and /proc, a /tmp of its own, the image's files, the
-volumes, and a hosts file. Being a root of its own it needs no directory of this machine to be readable for the
-container's user, and `/manager` is where the manifests say it is.
+The root is an empty tmpfs with the machine's /usr and /etc in it (read only), /dev and /proc, a /tmp of its own,
+the image's files, the volumes, and a hosts file. Being a root of its own it needs no directory of this machine to be
+readable for the container's user, and `/manager` is where the manifests say it is.
 """
 
 import shlex
@@ -26,6 +26,7 @@ class Root:
     working_directory: Path
     user: int
     group: int
+    readonly: bool = False  # all but the volumes
 
 
 def arguments(root: Root, command: Sequence[str]) -> list[str]:
@@ -55,7 +56,7 @@ def _steps(root: Root) -> list[str]:
         steps += _bind(source, _inside(top, target), readonly=True)
     for source, target, readonly in root.volumes:
         steps += _bind(source, _inside(top, target), readonly)
-    return steps
+    return [*steps, f"mount -n -o remount,ro {_quoted(top)}"] if root.readonly else steps
 
 
 def _bind(source: Path, target: Path, readonly: bool) -> list[str]:
