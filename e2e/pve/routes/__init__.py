@@ -1,0 +1,1 @@
+"""HTTP routes of the simulated API, split by subject as PVE's own API tree is."""
