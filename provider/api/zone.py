@@ -1,0 +1,155 @@
+"""ProxmoxNetworkZone: a bridge and the table of the tenants' networks on it. Written by the platform's admin alone."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from provider.api.addressing import MTU, Bridge, Ipv4Space, Ipv6Space, Mtu, Vlan
+from provider.api.meta import (
+    AGE_COLUMN,
+    OBSERVED_GENERATION,
+    READY_COLUMN,
+    REASON_COLUMN,
+    Column,
+    Conditions,
+    Count,
+    CustomResource,
+    Kind,
+    Model,
+    ObservedGeneration,
+    Schema,
+    keyed,
+    validated,
+)
+
+NetworkName = Annotated[str, Schema(pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength=1, maxLength=40)]
+
+
+class NetworkRow(Model):
+    """One network of a tenant."""
+
+    model_config = validated(
+        ("has(self.ipv4) || has(self.ipv6)", "a network needs ipv4, ipv6 or both"),
+        (
+            "!self.name.contains('inet6')",
+            "must not contain 'inet6': capmox reads a pool's family out of its name, which starts with the network's",
+        ),
+    )
+
+    name: NetworkName = Field(
+        description="The network's name, by which the tenant asks for it: a DNS label of 1 to 40 characters, unique in "
+        "its namespace over all zones. It must not contain 'inet6', out of which capmox reads a pool's family."
+    )
+    vlan: Vlan | None = Field(
+        default=None,
+        description="VLAN tag of the network's machines on the bridge, 1 to 4094. Unset means untagged. Networks may "
+        "share a tag only where their addresses do not overlap.",
+    )
+    mtu: Mtu | None = Field(default=None, description=f"MTU of this network's NICs, {MTU} Unset means the zone's.")
+    ipv4: Ipv4Space | None = Field(default=None, description="The network's IPv4 addresses.")
+    ipv6: Ipv6Space | None = Field(default=None, description="The network's IPv6 addresses.")
+
+
+Rows = Annotated[
+    tuple[NetworkRow, ...],
+    keyed("name", limit=16, description="The networks of one namespace, at most 16, told apart by name."),
+]
+
+
+class ZoneSpec(Model):
+    """What the zone offers."""
+
+    bridge: Bridge = Field(
+        description="Bridge on every Proxmox node that carries these networks (or an SDN vnet): 1 to 15 letters, "
+        "digits or underscores. A dash or a dot would be accepted by Proxmox but not here: capmox 0.7 never recognises "
+        "such a name in the NIC it has written, and rewrites it for ever."
+    )
+    mtu: Mtu | None = Field(
+        default=None, description=f"MTU of the NICs, {MTU} Unset leaves it to Proxmox. A network may have its own."
+    )
+    networks: Annotated[Mapping[str, Rows], Schema(maxProperties=4096)] = Field(
+        default={},
+        description="The table: namespace -> its networks on this zone. Each row makes a ProxmoxNetwork of that name "
+        "in that namespace. A row is removed, or its VLAN, gateway or prefix changed, only when no machine holds an "
+        "address of the network; until then the network keeps what it has and says so.",
+    )
+    address_reuse_seconds: Annotated[int, Schema(minimum=0, maximum=86400)] = Field(
+        default=60,
+        description="Seconds that a released address rests before another machine can get it, 0 to 86400, so that "
+        "switches and neighbours forget its old hardware address.",
+    )
+    route_metric: Annotated[int, Schema(minimum=1, maximum=4294967295)] = Field(
+        default=100,
+        description="Metric of the default route that machines get from these networks, 1 to 4294967295, the lower the "
+        "better. A machine with two networks needs two different metrics, or capmox refuses it for good.",
+    )
+
+
+class ZoneNetworkStatus(Model):
+    """State of one network of the table."""
+
+    namespace: str = Field(description="Namespace of the network.")
+    name: str = Field(description="Name of the network.")
+    vlan: int | None = Field(default=None, description="VLAN tag in use, unset when untagged.")
+    ready: bool = Field(description="Whether the network's Ready condition is True.")
+    reason: str = Field(default="", description="Reason of the network's Ready condition.")
+    allocated: Count = Field(default=0, description="Addresses that machines hold, both families.")
+    free: Count = Field(
+        default=0, description="Addresses that can be given now; the smaller number where there are two families."
+    )
+
+
+class ZoneCounts(Model):
+    """Sums over the table."""
+
+    networks: Count = Field(default=0, description="Networks in the table.")
+    ready: Count = Field(default=0, description="Of these, networks that are ready.")
+    namespaces: Count = Field(default=0, description="Namespaces that have networks here.")
+    allocated: Count = Field(
+        default=0, description="Addresses that machines hold, over all networks and both families."
+    )
+
+
+class ZoneStatus(Model):
+    """What became of the zone."""
+
+    observed_generation: ObservedGeneration = Field(default=None, description=OBSERVED_GENERATION)
+    conditions: Conditions = Field(
+        default=(),
+        description="Ready: True when the whole table is sound and in force; False with reason ZoneInvalid (a row "
+        "cannot be used), NetworkOverlaps (two networks want one address on one bridge and VLAN), PoolOverlaps (a pool "
+        "of another provider sits on it) or InUse (an edit or a removal waits for addresses to be released).",
+    )
+    networks: Annotated[tuple[ZoneNetworkStatus, ...], keyed("namespace", "name", limit=65536)] = Field(
+        default=(),
+        description="One row a network of the table, ordered by namespace and name. Refreshed within seconds.",
+    )
+    counts: ZoneCounts | None = Field(default=None, description="Sums over the table.")
+
+
+class ProxmoxNetworkZone(CustomResource):
+    """A ProxmoxNetworkZone is a bridge of a Proxmox cluster and the networks that tenants have on it.
+
+    The platform's admin writes it. Tenants see their own networks as ProxmoxNetwork objects in their namespaces.
+    """
+
+    KIND: ClassVar[Kind] = Kind(
+        kind="ProxmoxNetworkZone",
+        plural="proxmoxnetworkzones",
+        namespaced=False,
+        short_names=("pxzone",),
+        columns=(
+            Column("Bridge", ".spec.bridge", description="Bridge on the Proxmox nodes."),
+            READY_COLUMN,
+            Column("Networks", ".status.counts.networks", "integer", "Networks in the table."),
+            Column("Allocated", ".status.counts.allocated", "integer", "Addresses that machines hold."),
+            REASON_COLUMN,
+            AGE_COLUMN,
+        ),
+        # Networks are made again out of the zone, so the zone alone is copied by `clusterctl move`.
+        labels={"clusterctl.cluster.x-k8s.io/move": ""},
+    )
+
+    spec: ZoneSpec = Field(description="What the zone offers: the bridge and the table of networks.")
+    status: ZoneStatus = Field(default=ZoneStatus(), description="What became of it. Written by pxnet.")
