@@ -14,7 +14,6 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,6 +23,7 @@ from e2e.bed.control_plane import ControlPlane, Places
 from e2e.bed.errors import BedError
 from e2e.bed.kubeconfig import write_kubeconfig
 from e2e.bed.network import BedNetwork
+from e2e.bed.parts import FULL, Parts, SimulatedPve, start_kubelet, start_pve
 from e2e.bed.processes import Command, Process, start, stop_all
 from e2e.bed.progress import Progress
 from e2e.bed.signals import ended_by_signals
@@ -36,34 +36,13 @@ MEMORY_NEEDED = 1 << 30
 STOP_SECONDS = 8.0
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a bed has besides etcd and the API server.
-
-    controllers  kube-controller-manager (namespaces, owner references, Deployments)
-    kubelet      one node that runs pods as local processes; needs controllers for Deployments
-    pve          the simulated Proxmox VE
-    providers    Cluster API's and capmox's controllers, installed and ready; they need kubelet and pve
-    peer         the in-cluster IPAM provider too
-    """
-
-    controllers: bool = True
-    kubelet: bool = False
-    pve: bool = False
-    providers: bool = False
-    peer: bool = False
-
-
-LIGHT = Parts()
-FULL = Parts(kubelet=True, pve=True, providers=True)
-
-
 class Bed:
     """A bed of the given parts; `with` starts and closes it. Needs root.
 
     name      [a-z0-9-], at most 40 characters; "bed<number>" without one
     base      directory that gets the bed's own directory; build/beds of the tree without one
     progress  where to say what is done; standard error without one
+    background  marks a bed that is left running on purpose, which a plain `down` may stop
     """
 
     def __init__(
@@ -73,13 +52,17 @@ class Bed:
         *,
         base: Path | None = None,
         progress: Progress | None = None,
+        background: bool = False,
     ) -> None:
         if name is not None and not NAME.fullmatch(name):
             raise BedError(f"bed name {name!r}: use at most 40 of a-z, 0-9 and -, ending in a letter or digit")
         self._wanted_name = name
+        self._background = background
         self._base = (base or TREE / "build" / "beds").absolute()
         self.parts = parts
         self.progress = progress or Progress()
+        self.pve: SimulatedPve | None = None
+        self.kubelet: Process | None = None
         self._closing = ExitStack()
         self._processes: list[Process] = []
 
@@ -150,9 +133,9 @@ class Bed:
         return write_kubeconfig(path, self.control_plane.server, self.control_plane.authority.certificate, token)
 
     def _start(self) -> None:
-        needed = binaries.ensure(CONTROL_PLANE_TOOLS, self.progress)
+        needed = binaries.ensure((*CONTROL_PLANE_TOOLS, *self.parts.tools), self.progress)
         leftovers.clean(self.progress)
-        slot = slots.take(self._wanted_name, self._base, _scratch_parent(self._base))
+        slot = slots.take(self._wanted_name, self._base, _scratch_parent(self._base), background=self._background)
         closing = self._closing
         closing.callback(slot.release)
         closing.enter_context(ended_by_signals())
@@ -176,6 +159,10 @@ class Bed:
         with self.progress.step(f"{self.name}: control plane", 4):
             self.control_plane.start(controllers=self.parts.controllers)
         closing.callback(self._stop_processes)
+        if self.parts.pve:
+            self.pve = start_pve(self)
+        if self.parts.kubelet:
+            self.kubelet = start_kubelet(self, needed)
 
     def _stop_processes(self) -> None:
         stop_all(self._processes, STOP_SECONDS)

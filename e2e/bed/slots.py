@@ -20,13 +20,17 @@ SLOTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What others may know of a bed. `scratch` is what must go with it (etcd's data), `directory` what stays (logs)."""
+    """What others may know of a bed. `scratch` is what must go with it (etcd's data), `directory` what stays (logs).
+
+    `background`: left running on purpose, by `up`. Any other bed is in the middle of some program's work.
+    """
 
     index: int
     name: str
     pid: int
     directory: Path
     scratch: Path
+    background: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ def runtime_directory() -> Path:
     return Path(os.environ.get("PXNET_RUN") or "/run/pxnet/beds")
 
 
-def take(name: str | None, directory: Path, scratch: Path) -> Slot:
+def take(name: str | None, directory: Path, scratch: Path, *, background: bool = False) -> Slot:
     """Take the lowest free number; `directory` and `scratch` are parents, the bed's own are made from its name.
 
     Without a name it is "bed<number>". Raises BedError when a live bed has the name, or all numbers are taken.
@@ -64,7 +68,7 @@ def take(name: str | None, directory: Path, scratch: Path) -> Slot:
                 file.close()
                 continue
             own = name or f"bed{index}"
-            record = Record(index, own, os.getpid(), directory / own, scratch / f"pxbed-{index}")
+            record = Record(index, own, os.getpid(), directory / own, scratch / f"pxbed-{index}", background)
             file.truncate(0)
             file.write(json.dumps(asdict(record), default=str))
             file.flush()
@@ -131,7 +135,8 @@ def _records() -> Iterator[tuple[Record, bool]]:
             text = file.read()
         if not text:
             # It died between making the file and writing it; only the number is known.
-            text = json.dumps({"index": index, "name": f"bed{index}", "pid": 0, "directory": "", "scratch": ""})
+            unknown = Record(index, f"bed{index}", 0, Path(), Path(), background=False)
+            text = json.dumps(asdict(unknown), default=str)
         fields = json.loads(text)
         paths = {key: Path(fields[key]) for key in ("directory", "scratch")}
         yield Record(**{**fields, **paths}), held
