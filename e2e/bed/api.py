@@ -118,14 +118,18 @@ class Api:
     async def path_of(self, item: Object) -> str:
         """The object's own path. Raises ApiError 404 when its kind is not served."""
         version, kind, meta = item["apiVersion"], item["kind"], item["metadata"]
-        if (version, kind) not in self._resources:
-            await self._discover()
-        if (version, kind) not in self._resources:
+        if not await self.serves(version, kind):
             raise ApiError(404, "NotFound", f"{version} {kind} is not served here (object {meta['name']})")
         plural, namespaced = self._resources[version, kind]
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
         scope = f"/namespaces/{meta.get('namespace', 'default')}" if namespaced else ""
         return f"{root}{scope}/{plural}/{quote(meta['name'])}"
+
+    async def serves(self, version: str, kind: str) -> bool:
+        """Whether the kind is served, asking again when it was not."""
+        if (version, kind) not in self._resources:
+            await self._discover()
+        return (version, kind) in self._resources
 
     async def _discover(self) -> None:
         assert self._session is not None

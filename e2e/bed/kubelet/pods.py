@@ -69,7 +69,7 @@ class Pod:
             self._changed.set()
             reporting = asyncio.create_task(self._report(facts))
             try:
-                await self._run_containers()
+                await self._run_containers(reporting)
                 await asyncio.gather(*(container.stop(self._grace) for container in self._containers))
             finally:
                 await _cancel([reporting])
@@ -78,12 +78,12 @@ class Pod:
             shutil.rmtree(self._directory, ignore_errors=True)
         await self._forget()
 
-    async def _run_containers(self) -> None:
+    async def _run_containers(self, reporting: "asyncio.Task[None]") -> None:
         """Until the pod is told to leave. What a task cannot handle ends the pod, and is said."""
         leaving = asyncio.create_task(self._leave.wait())
         work: list[asyncio.Task[None]] = [asyncio.create_task(container.run()) for container in self._containers]
         work.append(asyncio.create_task(self._refresh()))
-        pending: set[asyncio.Task[Any]] = {leaving, *work}
+        pending: set[asyncio.Task[Any]] = {leaving, reporting, *work}
         try:
             while not leaving.done():
                 done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
@@ -178,8 +178,9 @@ class Pod:
                 await self._machine.api.merge(f"{self._path}/status", {"status": status})
                 self._written = status
             except ApiError as error:
-                if error.code != 404:
-                    await self._again()
+                if error.code not in (404, 409, 429) and error.code < 500:
+                    raise
+                await self._again()
             except (aiohttp.ClientError, TimeoutError):
                 await self._again()
 

@@ -99,7 +99,6 @@ def pod_status(facts: PodFacts, states: Sequence[ContainerState], previous: Obje
         "startTime": facts.start_time,
         "conditions": conditions,
         "containerStatuses": [state.status() for state in states],
-        "qosClass": "BestEffort",
     }
     if facts.ip:
         status |= {"podIP": facts.ip, "podIPs": [{"ip": facts.ip}]}
