@@ -46,22 +46,29 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block as it was last read or written; `version` is its resourceVersion, empty when it does not exist yet."""
+    """A block as it was last read or written.
+
+    Attributes:
+        version: its resourceVersion, empty when it does not exist yet.
+        used, timed: bit masks of the offsets that have an entry, and one with an end.
+        generation: the API server counts every change of entries.
+    """
 
     base: int
     entries: Mapping[int, Entry] = field(default_factory=lambda: MappingProxyType({}))
     version: str = ""
     used: int = 0
     timed: int = 0
+    generation: int = 0
 
     @classmethod
-    def of(cls, base: int, entries: Mapping[int, Entry], version: str) -> "Block":
+    def of(cls, base: int, entries: Mapping[int, Entry], version: str, generation: int = 0) -> "Block":
         used, timed = 0, 0
         for offset, entry in entries.items():
             used |= 1 << offset
             if entry.until is not None:
                 timed |= 1 << offset
-        return cls(base, entries, version, used, timed)
+        return cls(base, entries, version, used, timed, generation)
 
     def lowest_free(self, allowed: int) -> int | None:
         """The lowest offset that is allowed (a bit mask) and has no entry."""
@@ -69,14 +76,14 @@ class Block:
         return (free & -free).bit_length() - 1 if free else None
 
     def changed(self, changes: Mapping[int, Entry | None], version: str) -> "Block":
-        """This block after a write: None removes an entry."""
+        """This block after a write that changed its entries: None removes one."""
         entries = dict(self.entries)
         for offset, entry in changes.items():
             if entry is None:
                 entries.pop(offset, None)
             else:
                 entries[offset] = entry
-        return Block.of(self.base, entries, version)
+        return Block.of(self.base, entries, version, self.generation + 1)
 
     def ended(self, now: datetime) -> Iterator[int]:
         """Offsets whose entry is over. Costs nothing for blocks without timed entries."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from provider.core.addresses import Family
-from provider.core.blocks import BLOCK_SIZE, Block, Entry, State, base_of
+from provider.core.blocks import BLOCK_SIZE, Block, Entry, State, Tally, base_of, tally
 from provider.core.ranges import Ranges
 
 
@@ -40,7 +40,7 @@ class Want:
     """A holder that wants an address: any of `allowed`, or exactly `address` because an object with it exists."""
 
     holder: str
-    uid: str
+    uid: str | None
     allowed: Ranges
     address: int | None = None
 
@@ -151,7 +151,7 @@ def plan(blocks: Mapping[int, Block], held: Mapping[str, int], requests: Sequenc
     for index, request in enumerate(requests):
         if isinstance(request, Want):
             outcome = outcomes[index] = _grant(draft, granted, request, now)
-            if isinstance(outcome, int):
+            if isinstance(outcome, int) and request.uid is not None:
                 granted[request.uid] = outcome
     return Plan(draft.changes, outcomes)
 
@@ -168,7 +168,7 @@ def _give_back(draft: _Draft, request: Return, now: datetime) -> int:
 
 
 def _is_holder(entry: Entry, holder: str, uid: str | None) -> bool:
-    """The uid decides where both sides have one: a late release of an old claim must not free its namesake's address."""
+    """The uid decides where both have one: a late release of an old claim must not free its namesake's address."""
     if entry.uid is not None and uid is not None:
         return entry.uid == uid
     return _namesake(entry.holder) == _namesake(holder)
@@ -180,7 +180,7 @@ def _namesake(holder: str) -> str:
 
 
 def _grant(draft: _Draft, granted: Mapping[str, int], want: Want, now: datetime) -> int | Taken | Exhausted:
-    has = granted.get(want.uid)
+    has = granted.get(want.uid) if want.uid is not None else None
     if has is not None and (want.address is None or want.address == has):
         entry = draft.entry(has)
         if entry is not None and entry.state is State.ALLOCATED and entry.uid == want.uid:
@@ -188,8 +188,11 @@ def _grant(draft: _Draft, granted: Mapping[str, int], want: Want, now: datetime)
     if want.address is not None:
         entry = draft.entry(want.address)
         # A namesake with another uid is the same claim before a restore, a move or a re-creation: names are unique.
-        if entry is not None and entry.uid != want.uid and _namesake(entry.holder) != _namesake(want.holder):
-            return Taken(entry.holder)
+        same = entry is not None and _namesake(entry.holder) == _namesake(want.holder)
+        if entry is not None and not same and not entry.ended(now):
+            return Taken(f"{entry.state} for {entry.holder}")
+        if entry is not None and entry.state is State.ALLOCATED and entry.uid == want.uid:
+            return want.address
         address: int | None = want.address
     else:
         address = draft.lowest_free(want.allowed)
@@ -197,6 +200,43 @@ def _grant(draft: _Draft, granted: Mapping[str, int], want: Want, now: datetime)
         return Exhausted()
     draft.put(address, Entry(State.ALLOCATED, want.holder, now, want.uid))
     return address
+
+
+def count_free(blocks: Mapping[int, Block], allowed: Ranges, now: datetime, limit: int) -> int:
+    """How many addresses of `allowed` are free, counting no further than `limit`."""
+    free = 0
+    for base in allowed.blocks(BLOCK_SIZE):
+        mask = allowed.mask(base, BLOCK_SIZE)
+        block = blocks.get(base)
+        if block is not None:
+            mask &= ~block.used | _ended_mask(block, now)
+        free += mask.bit_count()
+        if free >= limit:
+            return limit
+    return free
+
+
+def _ended_mask(block: Block, now: datetime) -> int:
+    mask = 0
+    for offset in block.ended(now):
+        mask |= 1 << offset
+    return mask
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """A book in numbers: `total` addresses can be given, `free` of them have no entry."""
+
+    total: int
+    free: int
+    tally: Tally
+
+
+def usage(spec: BookSpec, blocks: Mapping[int, Block]) -> Usage:
+    """Count a book. Entries outside the allocatable range (drained, reserved elsewhere) are counted but not taken off."""
+    used = sum((block.used & spec.allocatable.mask(base, BLOCK_SIZE)).bit_count() for base, block in blocks.items())
+    counts = sum((tally(block) for block in blocks.values()), Tally())
+    return Usage(spec.allocatable.size, spec.allocatable.size - used, counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Where the API server is and how to prove who we are: kubeconfig or service account, read by the official client.
 
-Only its configuration loaders are used: they know exec plugins, OIDC and rotating token files, which no one should write again.
+Only its configuration loaders are used: they know exec plugins, OIDC and rotating token files.
 """
 
 import os
@@ -29,7 +29,7 @@ class Access:
         if token:
             return {"Authorization": token if token.lower().startswith(("bearer ", "basic ")) else f"Bearer {token}"}
         if self._configuration.username:
-            return {"Authorization": self._configuration.get_basic_auth_token()}
+            return {"Authorization": str(self._configuration.get_basic_auth_token())}
         return {}
 
 
@@ -43,12 +43,14 @@ def find_access(kubeconfig: str | None = None, context: str | None = None) -> Ac
     configuration = Configuration()
     try:
         if path is None and "KUBERNETES_SERVICE_HOST" in os.environ:
-            config.load_incluster_config(client_configuration=configuration)
+            config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
             return Access(configuration)
         for part in (path or "~/.kube/config").split(os.pathsep):
             if path is not None and not Path(part).expanduser().is_file():
                 raise AccessError(f"kubeconfig {part!r} does not exist; correct --kubeconfig or KUBECONFIG")
-        config.load_kube_config(path, context=context, client_configuration=configuration, persist_config=False)
+        config.load_kube_config(  # type: ignore[no-untyped-call]
+            path, context=context, client_configuration=configuration, persist_config=False
+        )
         return Access(configuration)
     except (config.ConfigException, OSError, ValueError, TypeError, KeyError) as error:
         where = f"kubeconfig {path!r}" if path else "no --kubeconfig, KUBECONFIG or service account, and ~/.kube/config"

@@ -65,7 +65,9 @@ class Kube(Protocol):
         self, resource: Resource, name: str, namespace: str | None = None, *, uid: str | None = None
     ) -> None: ...
 
-    def watch(self, resource: Resource, version: str, *, metadata_only: bool = False) -> AsyncIterator[Json]: ...
+    def watch(
+        self, resource: Resource, version: str, namespace: str | None = None, *, metadata_only: bool = False
+    ) -> AsyncIterator[Json]: ...
 
 
 class Client:
@@ -148,7 +150,9 @@ class Client:
             body["preconditions"] = {"uid": uid}
         await self.request("DELETE", resource.path(namespace, name), body)
 
-    async def watch(self, resource: Resource, version: str, *, metadata_only: bool = False) -> AsyncIterator[Json]:
+    async def watch(
+        self, resource: Resource, version: str, namespace: str | None = None, *, metadata_only: bool = False
+    ) -> AsyncIterator[Json]:
         """Events after `version`, bookmarks included, until the server ends the stream.
 
         Raises:
@@ -159,7 +163,7 @@ class Client:
         headers = await self._headers(METADATA_ONLY if metadata_only else None)
         try:
             async with self._http().get(
-                self._access.server + resource.path(), params=query, headers=headers, timeout=timeout
+                self._access.server + resource.path(namespace), params=query, headers=headers, timeout=timeout
             ) as response:
                 if response.status != 200:
                     raise _failure(response.status, await response.read(), response.headers)
