@@ -72,9 +72,8 @@ def show(progress: Progress) -> None:
     if not beds:
         progress.say("no bed is up")
     for bed in beds:
-        print(
-            f"{bed.name}  number {bed.index}  pid {bed.pid}  {bed.directory}{'' if bed.background else '  (in use by that process)'}"
-        )
+        use = "" if bed.background else "  in use by that process"
+        print(f"{bed.name}  number {bed.index}  pid {bed.pid}  {bed.directory}{use}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

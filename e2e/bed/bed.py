@@ -23,7 +23,7 @@ from e2e.bed.control_plane import ControlPlane, Places
 from e2e.bed.errors import BedError
 from e2e.bed.kubeconfig import write_kubeconfig
 from e2e.bed.network import BedNetwork
-from e2e.bed.parts import FULL, Parts, SimulatedPve, start_kubelet, start_pve
+from e2e.bed.parts import FULL, Parts, SimulatedPve, install_providers, start_certificates, start_kubelet, start_pve
 from e2e.bed.processes import Command, Process, start, stop_all
 from e2e.bed.progress import Progress
 from e2e.bed.signals import ended_by_signals
@@ -159,10 +159,19 @@ class Bed:
         with self.progress.step(f"{self.name}: control plane", 4):
             self.control_plane.start(controllers=self.parts.controllers)
         closing.callback(self._stop_processes)
+        self._start_parts(needed)
+
+    def _start_parts(self, programs: Mapping[str, Path]) -> None:
+        if self.parts.kubelet:
+            self.kubelet = start_kubelet(self, programs)
+        if self.parts.providers:
+            start_certificates(self)
         if self.parts.pve:
             self.pve = start_pve(self)
-        if self.parts.kubelet:
-            self.kubelet = start_kubelet(self, needed)
+        if self.parts.providers:
+            assert self.pve is not None
+            with self.progress.step(f"{self.name}: Cluster API and capmox", 10):
+                install_providers(self, self.pve, peer=self.parts.peer)
 
     def _stop_processes(self) -> None:
         stop_all(self._processes, STOP_SECONDS)

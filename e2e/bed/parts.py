@@ -1,11 +1,15 @@
 """What a bed can have besides its control plane, and how the parts that are processes of ours are started."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from e2e.bed import cert_manager_stand_in
+from e2e.bed.errors import BedError
 from e2e.bed.processes import Process
+from e2e.bed.providers import CAPMOX, CLUSTER_API, IN_CLUSTER, install_all
 from e2e.pve.client import SimulatorClient
 
 if TYPE_CHECKING:
@@ -35,6 +39,12 @@ class Parts:
     pve: bool = False
     providers: bool = False
     peer: bool = False
+
+    def __post_init__(self) -> None:
+        if self.peer and not self.providers:
+            raise BedError("a bed with peer needs providers too")
+        if self.providers and not (self.controllers and self.kubelet and self.pve):
+            raise BedError("a bed with providers needs controllers, kubelet and pve too")
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -79,9 +89,21 @@ def start_pve(bed: "Bed") -> SimulatedPve:
     return SimulatedPve(f"http://{address}", PVE_TOKEN, PVE_SECRET, PVE_NODES, PVE_TEMPLATE, process)
 
 
-def start_kubelet(bed: "Bed", programs: dict[str, Path]) -> Process:
+def start_kubelet(bed: "Bed", programs: Mapping[str, Path]) -> Process:
     """Start the node. It runs outside the bed's namespace, because it makes the pods' namespaces."""
     where = ["--bed", str(bed.index), "--kubeconfig", str(bed.kubeconfig), "--directory", str(bed.directory)]
     images = [word for name, path in programs.items() for word in ("--program", f"{name}={path}")]
     argv = [sys.executable, "-m", "e2e.bed.kubelet", *where, *images]
     return bed.start_process("kubelet", argv, inside=False)
+
+
+def start_certificates(bed: "Bed") -> Process:
+    """Start what issues the providers' webhook certificates."""
+    return bed.start_process("cert-manager-stand-in", cert_manager_stand_in.command_line(bed.kubeconfig))
+
+
+def install_providers(bed: "Bed", pve: SimulatedPve, *, peer: bool) -> None:
+    """Install Cluster API and capmox (and the peer) from their own manifests; back when their webhooks answer."""
+    variables = {"PROXMOX_URL": pve.url, "PROXMOX_TOKEN": pve.token, "PROXMOX_SECRET": pve.secret}
+    providers = (*CLUSTER_API, CAPMOX, *((IN_CLUSTER,) if peer else ()))
+    install_all(bed.kubeconfig, providers, variables)
