@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from e2e.pve.options import OptionError, make_cluster
+from e2e.pve.options import OptionError, make_cluster, parse_listen
 from e2e.pve.server import make_app
 from e2e.pve.simulation import Simulation
 
@@ -38,11 +38,11 @@ async def serve(options: argparse.Namespace) -> None:
     """Serve until SIGINT or SIGTERM."""
     cluster = make_cluster(options.node, options.template, options.token, options.bridge)
     held = Simulation.of(cluster, time.time, task_seconds=options.task_seconds, boot_seconds=options.boot_seconds)
-    host, _, port = options.listen.rpartition(":")
+    host, port = parse_listen(options.listen)
     runner = web.AppRunner(make_app(held), access_log=None)
     await runner.setup()
     try:
-        await web.TCPSite(runner, host.strip("[]"), int(port)).start()
+        await web.TCPSite(runner, host, port).start()
         print(f"listening on http://{runner.addresses[0][0]}:{runner.addresses[0][1]}", flush=True)
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -56,7 +56,7 @@ def main() -> int:
     options = parse(sys.argv[1:])
     try:
         asyncio.run(serve(options))
-    except OptionError as fault:
+    except (OptionError, OSError) as fault:  # OSError: the address is taken, or not of this host
         print(f"e2e.pve: {fault}", file=sys.stderr)
         return 2
     return 0

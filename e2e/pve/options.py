@@ -33,6 +33,14 @@ def make_cluster(
     return cluster
 
 
+def parse_listen(text: str) -> tuple[str, int]:
+    """`127.0.0.1:8006` or `[::1]:0` as host and port (0..65535)."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise OptionError(f"--listen: {text!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
 def parse_tokens(texts: Sequence[str]) -> dict[str, Token]:
     """`user@realm!name=secret`, with `,read-only` behind it for a token that may change nothing."""
     tokens: dict[str, Token] = {}
