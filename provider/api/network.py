@@ -77,6 +77,9 @@ class NetworkStatus(Model):
         default=None, description="MTU of the NICs in bytes, 1 for the bridge's own; unset: Proxmox's."
     )
     route_metric: int | None = Field(default=None, description="Metric of the default route.")
+    address_reuse_seconds: int | None = Field(
+        default=None, description="Seconds that a released address rests before it is given again."
+    )
     cidr: str | None = Field(default=None, description="The subnets of both families, for reading.")
     free: Count | None = Field(
         default=None, description="Machines that still fit: free addresses, of the scarcer family where there are two."

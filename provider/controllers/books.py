@@ -14,7 +14,7 @@ from provider.controllers.book import Book
 from provider.controllers.view import View
 from provider.core import pools
 from provider.core.addresses import AddressError, parse_address
-from provider.core.blocks import Entry
+from provider.core.blocks import BLOCK_SIZE, Entry
 from provider.core.books import BookSpec, Findings, KnownAddress, Usage
 from provider.core.pools import Binding, Refusal
 from provider.edge.clock import Clock
@@ -119,11 +119,12 @@ class Books:
         if known is not None and isinstance(known[1], Binding):
             self._pools_of[known[1].book.name].discard(pool)
 
-    def seen(self, label: str | None, block: str, version: str) -> None:
-        """The watch of blocks saw one change."""
+    def seen(self, label: str | None, block: str, version: str) -> str | None:
+        """The watch of blocks saw one change. Returns the name of its book, if that is known here."""
         name = self._digests.get(label or "")
         if name in self._books and version.isdigit():
-            self._books[name].seen(int(block.rpartition("-")[2], 16) * 256, int(version))
+            self._books[name].seen(int(block.rpartition("-")[2], 16) * BLOCK_SIZE, int(version))
+        return name
 
     def address_gone(self, address: Address) -> None:
         """An IPAddress is gone that no claim here answers for: its entry, if there is one, must not outlive it."""

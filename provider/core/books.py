@@ -233,7 +233,7 @@ class Usage:
 
 
 def usage(spec: BookSpec, blocks: Mapping[int, Block]) -> Usage:
-    """Count a book. Entries outside the allocatable range (drained, reserved elsewhere) are counted but not taken off."""
+    """Count a book. Entries outside the allocatable range are counted, but not taken off what is free."""
     used = sum((block.used & spec.allocatable.mask(base, BLOCK_SIZE)).bit_count() for base, block in blocks.items())
     counts = sum((tally(block) for block in blocks.values()), Tally())
     return Usage(spec.allocatable.size, spec.allocatable.size - used, counts)

@@ -6,6 +6,7 @@ Only its configuration loaders are used: they know exec plugins, OIDC and rotati
 import os
 import ssl
 from pathlib import Path
+from typing import Any
 
 from kubernetes import config
 from kubernetes.client import Configuration
@@ -31,6 +32,22 @@ class Access:
         if self._configuration.username:
             return {"Authorization": str(self._configuration.get_basic_auth_token())}
         return {}
+
+    def kopf_fields(self) -> dict[str, Any]:
+        """The same credentials as keyword arguments of kopf's ConnectionInfo."""
+        configuration = self._configuration
+        scheme, _, token = (configuration.get_api_key_with_prefix("authorization") or "").rpartition(" ")
+        return {
+            "server": self.server,
+            "ca_path": configuration.ssl_ca_cert,
+            "insecure": not configuration.verify_ssl,
+            "username": configuration.username or None,
+            "password": configuration.password or None,
+            "scheme": scheme or ("Bearer" if token else None),
+            "token": token or None,
+            "certificate_path": configuration.cert_file,
+            "private_key_path": configuration.key_file,
+        }
 
 
 def find_access(kubeconfig: str | None = None, context: str | None = None) -> Access:

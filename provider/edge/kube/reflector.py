@@ -95,7 +95,7 @@ class Reflector(Generic[T]):
             page = await self._kube.list_page(
                 self.resource, self._namespace, limit=PAGE, token=token, metadata_only=self._metadata_only
             )
-            for raw in page["items"]:
+            for raw in page["items"] or ():
                 # List items come without kind and apiVersion.
                 raw.setdefault("kind", self.resource.kind)
                 raw.setdefault("apiVersion", self.resource.api_version)

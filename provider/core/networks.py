@@ -1,0 +1,241 @@
+"""What becomes of one network: its place, its books and pools, and what its conditions say.
+
+The rule of all edits: what a machine holds is never changed under it. A new VLAN, gateway or prefix, or the removal of
+a family, waits until no address is held; new ranges count for new addresses alone, and what lies outside is reported.
+"""
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from provider.core.addresses import Family, format_address
+from provider.core.blocks import Entry
+from provider.core.books import BookSpec
+from provider.core.conditions import listed
+from provider.core.names import NetworkKey, book_name
+from provider.core.offers import Offer
+from provider.core.ranges import Ranges
+from provider.core.spans import Problem
+
+
+class NetworkReason(enum.StrEnum):
+    """Reasons of a network's conditions."""
+
+    ALLOCATED = "Allocated"
+    ZONE_NOT_FOUND = "ZoneNotFound"
+    NAMESPACE_NOT_ALLOWED = "NamespaceNotAllowed"
+    ZONE_INVALID = "ZoneInvalid"
+    VLAN_CONFLICT = "VLANConflict"
+    WAITING_FOR_VLAN = "WaitingForVLAN"
+    POOLS_READY = "PoolsReady"
+    POOL_OVERLAPS = "PoolOverlaps"
+    POOL_EXHAUSTED = "PoolExhausted"
+    POOL_CONFLICT = "PoolConflict"
+    POOL_REFUSED = "PoolRefused"
+    READY = "Ready"
+    IN_USE = "InUse"
+    TERMINATING = "Terminating"
+
+
+Holders = Mapping[Family, Sequence[tuple[int, Entry]]]
+"""Allocated addresses of each family's book and who has them, lowest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Everything about one network.
+
+    Attributes:
+        deleting: the network has a deletionTimestamp.
+        made_by_us: it was made from a table, so it goes when its row goes.
+        current: what its status says is in force.
+        zone_exists: whether its zone is there.
+        wanted: what the zone's row offers; None without a row.
+        contested: why the offer is somebody else's.
+        overlapped: per family, what other providers' pools may give out of it, and why.
+        elsewhere: per family, addresses that other networks on the segment still hold outside their ranges.
+        holders: who holds addresses now.
+    """
+
+    key: NetworkKey
+    zone: str
+    deleting: bool
+    made_by_us: bool
+    current: Offer | None
+    zone_exists: bool
+    wanted: Offer | None
+    contested: tuple[Problem, ...] = ()
+    overlapped: Mapping[Family, Ranges] = field(default_factory=dict)
+    overlap_messages: tuple[str, ...] = ()
+    elsewhere: Mapping[Family, Ranges] = field(default_factory=dict)
+    holders: Holders = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Why something is not as it should be."""
+
+    reason: NetworkReason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What to bring about.
+
+    Attributes:
+        offer: what is in force from now on; None while there is nothing.
+        books: one for each family in force.
+        place: why the zone gives it no place, or not the one that the table says by now.
+        pools: why its pools do not give all their addresses.
+        waiting: edits and removals that wait for addresses to be released.
+        notes: what is worth saying although nothing is wrong with it.
+        gives: False: nothing new is given any more, the network is on its way out.
+        removable: the network is not wanted and nobody holds an address of it.
+    """
+
+    offer: Offer | None
+    books: tuple[BookSpec, ...] = ()
+    place: Finding | None = None
+    pools: Finding | None = None
+    waiting: Finding | None = None
+    notes: tuple[str, ...] = ()
+    gives: bool = True
+    removable: bool = False
+
+
+def resolve(seen: Seen) -> Resolution:
+    """Decide about one network. Never raises, whatever the data."""
+    if seen.deleting:
+        return _leaving(seen, NetworkReason.TERMINATING, "the network is being deleted", None)
+    refusal = _refusal(seen)
+    if refusal is not None:
+        unwanted = seen.wanted is None
+        if unwanted and seen.current is not None:
+            return _leaving(seen, NetworkReason.IN_USE, refusal.message, refusal)
+        if seen.current is None:
+            return Resolution(None, place=refusal, removable=unwanted and seen.made_by_us and not _held(seen))
+        return _in_force(seen, seen.current, refusal, None)
+    assert seen.wanted is not None
+    if seen.current is None:
+        return _in_force(seen, seen.wanted, None, None)
+    offer, blocked = _edited(seen.current, seen.wanted, seen.holders)
+    waiting = Finding(NetworkReason.IN_USE, "; ".join(blocked)) if blocked else None
+    return _in_force(seen, offer, None, waiting)
+
+
+def _refusal(seen: Seen) -> Finding | None:
+    namespace, name = seen.key
+    if not seen.zone_exists:
+        return Finding(NetworkReason.ZONE_NOT_FOUND, f"there is no ProxmoxNetworkZone {seen.zone!r}")
+    if seen.wanted is None:
+        text = f"zone {seen.zone} has no network {name!r} for namespace {namespace!r}; ask its admin for a row in spec.networks"
+        return Finding(NetworkReason.NAMESPACE_NOT_ALLOWED, text)
+    if seen.wanted.problems:
+        text = listed([str(problem) for problem in seen.wanted.problems])
+        return Finding(NetworkReason.ZONE_INVALID, f"zone {seen.zone}: {text}")
+    if seen.contested:
+        text = listed([str(problem) for problem in seen.contested])
+        return Finding(NetworkReason.VLAN_CONFLICT, f"zone {seen.zone}: {text}")
+    return None
+
+
+def _held(seen: Seen) -> int:
+    return sum(len(holders) for holders in seen.holders.values())
+
+
+def _leaving(seen: Seen, reason: NetworkReason, why: str, place: Finding | None) -> Resolution:
+    """Not wanted any more: nothing new is given, and it goes when the last address is released."""
+    held = _held(seen)
+    books = _books(seen, seen.current) if seen.current is not None else ()
+    if not held:
+        return Resolution(
+            seen.current, books, place, None, Finding(reason, why), (), False, seen.deleting or seen.made_by_us
+        )
+    message = f"{why}; it goes when {held} address(es) are released: {who(seen.holders)}"
+    return Resolution(seen.current, books, place, None, Finding(reason, message), gives=False)
+
+
+def _in_force(seen: Seen, offer: Offer, place: Finding | None, waiting: Finding | None) -> Resolution:
+    books = _books(seen, offer)
+    pools = Finding(NetworkReason.POOL_OVERLAPS, "; ".join(seen.overlap_messages)) if seen.overlap_messages else None
+    notes = [*_stranded(offer, seen.holders)]
+    for family, ranges in seen.elsewhere.items():
+        if ranges:
+            example = format_address(family, ranges.intervals[0][0])
+            notes.append(
+                f"{ranges.size} address(es) still held by another network on {offer.segment} are not given: {example}"
+            )
+    return Resolution(offer, books, place, pools, waiting, tuple(notes))
+
+
+def _books(seen: Seen, offer: Offer) -> tuple[BookSpec, ...]:
+    books: list[BookSpec] = []
+    for family, span in offer.spans.items():
+        taken = seen.overlapped.get(family, Ranges()).union(seen.elsewhere.get(family, Ranges()))
+        books.append(
+            BookSpec(
+                name=book_name(*seen.key, family),
+                family=family,
+                allocatable=span.allocatable.difference(taken),
+                prefix=span.prefix,
+                gateway=span.gateway,
+                holds_in_book=True,
+            )
+        )
+    return tuple(books)
+
+
+def _edited(current: Offer, wanted: Offer, holders: Holders) -> tuple[Offer, list[str]]:
+    """What of an edit can be in force now, and what waits and why."""
+    held = {family: found for family, found in holders.items() if found}
+    if not held:
+        return wanted, []
+    if current.segment != wanted.segment:
+        text = (
+            f"stays on {current.segment}; {wanted.segment}, as the zone's table says now, waits for "
+            f"{sum(map(len, held.values()))} address(es) to be released: {who(holders)}"
+        )
+        return replace(wanted, segment=current.segment, spans=current.spans), [text]
+    spans = dict(wanted.spans)
+    blocked: list[str] = []
+    for family, span in current.spans.items():
+        if not held.get(family):
+            continue
+        after = wanted.spans.get(family)
+        if after is not None and after.same_subnet(span):
+            continue
+        spans[family] = span
+        change = "its removal" if after is None else f"{after.cidr} with gateway {after.gateway or 'none'}"
+        blocked.append(
+            f"{family} stays {span.cidr} with gateway {span.gateway or 'none'}; {change}, as the zone's table says now, "
+            f"waits for {len(held[family])} address(es) to be released: {who({family: held[family]})}"
+        )
+    return replace(wanted, spans=spans), blocked
+
+
+def _stranded(offer: Offer, holders: Holders) -> list[str]:
+    """Addresses that are held although the ranges in force do not contain them."""
+    notes: list[str] = []
+    for family, found in holders.items():
+        span = offer.spans.get(family)
+        inside = span.allocatable if span is not None else Ranges()
+        outside = [(address, entry) for address, entry in found if address not in inside]
+        if outside:
+            notes.append(
+                f"{len(outside)} {family} address(es) in use lie outside the network's ranges and stay with their holders: "
+                f"{who({family: outside})}"
+            )
+    return notes
+
+
+def who(holders: Holders) -> str:
+    """A few holders by address and name."""
+    return listed(
+        [
+            f"{format_address(family, address)} ({entry.holder})"
+            for family, found in holders.items()
+            for address, entry in found[:4]
+        ]
+        + [""] * sum(max(len(found) - 4, 0) for found in holders.values())
+    )
