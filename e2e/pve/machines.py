@@ -181,7 +181,6 @@ class Machines:
         """A clone keeps settings and tags, but has a BIOS uuid, MACs and disks of its own."""
         config: Settings = dict(source.config)
         config["smbios1"] = f"uuid={uuid.uuid4()}"
-        config["vmgenid"] = str(uuid.uuid4())
         config.update({name: str(nic.with_mac(self.cluster.new_mac())) for name, nic in source.nics().items()})
         disks = [name for name in config if is_drive(name) and "media=cdrom" not in str(config[name])]
         for index, name in enumerate(disks):

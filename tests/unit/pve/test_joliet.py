@@ -16,8 +16,8 @@ def image(files: dict[str, bytes], *, joliet: bool = True) -> bytes:
     iso = pycdlib.PyCdlib()
     iso.new(joliet=3 if joliet else None)
     for index, (name, content) in enumerate(files.items()):
-        path = {"joliet_path": f"/{name}"} if joliet else {}
-        iso.add_fp(BytesIO(content), len(content), f"/F{index}.;1", **path)
+        long_path = f"/{name}" if joliet else None
+        iso.add_fp(BytesIO(content), len(content), f"/F{index}.;1", joliet_path=long_path)
     if joliet:
         iso.add_directory("/SUB", joliet_path="/sub")
     out = BytesIO()

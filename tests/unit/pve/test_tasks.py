@@ -48,7 +48,8 @@ def test_other_text_is_no_upid(text):
 
 
 def test_a_task_works_when_its_time_has_come_and_not_before():
-    tasks, done = board(), []
+    tasks = board()
+    done: list[str] = []
     upid = start(tasks, done, "a")
     tasks.advance(101.9)
     assert (done, status(tasks, upid)) == ([], None)
@@ -57,7 +58,8 @@ def test_a_task_works_when_its_time_has_come_and_not_before():
 
 
 def test_tasks_of_one_vm_run_one_after_the_other_and_of_two_side_by_side():
-    tasks, done = board(), []
+    tasks = board()
+    done: list[str] = []
     start(tasks, done, "first")
     start(tasks, done, "second")
     start(tasks, done, "other", subject="102")
@@ -81,7 +83,8 @@ def test_a_refusal_in_the_work_is_the_exit_status_and_the_undo_runs():
 
 
 def test_a_fault_fails_the_task_in_place_of_its_work():
-    tasks, done = board({"kind": "task-fails", "task": "qmclone", "message": "no space"}), []
+    tasks = board({"kind": "task-fails", "task": "qmclone", "message": "no space"})
+    done: list[str] = []
     doomed = start(tasks, done, "a", kind="qmclone", undo=lambda: done.append("undone"))
     spared = start(tasks, done, "b", kind="qmclone")
     tasks.advance(200)
@@ -90,7 +93,8 @@ def test_a_fault_fails_the_task_in_place_of_its_work():
 
 
 def test_a_fault_makes_a_task_slow():
-    tasks, done = board({"kind": "task-slow", "task": "qmconfig", "seconds": 30}), []
+    tasks = board({"kind": "task-slow", "task": "qmconfig", "seconds": 30})
+    done: list[str] = []
     start(tasks, done, "a")
     tasks.advance(129)
     assert done == []
