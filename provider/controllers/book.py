@@ -24,7 +24,8 @@ from provider.edge.kube.errors import AlreadyExists, Conflict, KubeError, NotFou
 SWEEP_DELAY = 5.0
 """Seconds by which ended entries may stay in an idle book, so that many that end together share a write."""
 
-STALE = (Conflict, AlreadyExists, NotFound, Unavailable)
+MOVED = (Conflict, AlreadyExists, NotFound)
+"""Somebody else changed the block: load it and plan again."""
 
 log = structlog.get_logger(__name__)
 
@@ -169,10 +170,10 @@ class Book:
                 except KubeError as error:
                     _fail(batch, error)
                     break
-        except BaseException as error:
-            _fail([*self._pending], error)
-            self._pending = []
-            raise
+                except BaseException as error:
+                    _fail([*batch, *self._pending], error)
+                    self._pending = []
+                    raise
         finally:
             self._committer = None
         self._check_foreign()
@@ -190,20 +191,22 @@ class Book:
         requests = [*extra, *(item.request for item in batch)]
         plan = books.plan(self._blocks, self._held, requests, self._clock.now())
         failures = await self._write(plan.changes)
-        stale = {base for base, error in failures.items() if isinstance(error, STALE)}
+        stale = bool(extra and failures) or any(
+            isinstance(failure, (*MOVED, Unavailable)) for failure in failures.values()
+        )
         if stale:
             self._loaded = False
         for item, outcome in zip(batch, plan.outcomes[len(extra) :], strict=True):
             base = outcome - outcome % 256 if isinstance(outcome, int) else None
-            error = failures.get(base) if base is not None else None
+            failure = failures.get(base) if base is not None else None
             if item.done.done():
                 continue
-            if error is None and not (stale and base is None):
+            if failure is None and not (stale and base is None):
                 if isinstance(outcome, Exhausted) and item.key is not None and isinstance(item.request, Want):
                     self._waiting[item.key] = item.request.allowed
                 item.done.set_result(outcome)
-            elif isinstance(error, Unavailable) or (error is not None and not isinstance(error, STALE)):
-                item.done.set_exception(error)
+            elif failure is not None and not isinstance(failure, MOVED):
+                item.done.set_exception(failure)
             else:
                 self._pending.append(item)
 

@@ -23,6 +23,7 @@ class BookSpec:
         allocatable: addresses that may be given: without gateway, exclusions, network and broadcast address.
         prefix: length that goes into each IPAddress, 0 to 32 or 128.
         gateway: canonical text, None for no route.
+        territory: addresses that are the network's, given or not: a pool that meets them gives from this book or nothing.
         holds_in_book: after a release the address cools down as a Held entry while claim and IPAddress go at once;
             False for plain pools, where the claim itself waits, as their users know it from the in-cluster provider.
     """
@@ -32,6 +33,7 @@ class BookSpec:
     allocatable: Ranges
     prefix: int
     gateway: str | None = None
+    territory: Ranges = Ranges()
     holds_in_book: bool = False
 
 

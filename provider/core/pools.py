@@ -90,7 +90,7 @@ def bind(pool: Pool, networks: Sequence[BookSpec]) -> Binding | Refusal:
         own = allocatable(pool)
     except AddressError as error:
         return Refusal(PoolReason.NOT_READY, f"{pool}: {error}")
-    met = [book for book in networks if book.family is own.family and book.allocatable.intersection(own.allocatable)]
+    met = [book for book in networks if book.family is own.family and _meets(book, own)]
     if pool.network is not None:
         # Made for a network (by us, or marked at its creation): never a book of its own, not even before we know it.
         met = [book for book in networks if book.family is own.family and _network(book) == pool.network]
@@ -106,6 +106,10 @@ def bind(pool: Pool, networks: Sequence[BookSpec]) -> Binding | Refusal:
             PoolReason.FAILED, f"{pool}: its addresses lie in several networks ({names}); use the range of one of them"
         )
     return Binding(met[0], met[0].allocatable.intersection(own.allocatable))
+
+
+def _meets(book: BookSpec, pool: BookSpec) -> bool:
+    return bool(book.territory.union(book.allocatable).intersection(pool.allocatable))
 
 
 def _network(book: BookSpec) -> str:
