@@ -24,6 +24,7 @@ def remove_files(record: slots.Record) -> None:
     # The record is a file: trust its paths only where they look as this project names them.
     if record.scratch.name == f"pxbed-{record.index}":
         shutil.rmtree(record.scratch, ignore_errors=True)
-    for name in ("pki", "kubelet"):
-        if record.directory.name == record.name:
+    if record.directory.name == record.name:
+        for name in ("pki", "kubelet"):
             shutil.rmtree(record.directory / name, ignore_errors=True)
+        (record.directory / "bed.json").unlink(missing_ok=True)
