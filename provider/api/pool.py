@@ -9,6 +9,12 @@ from provider.api.ipam import PAUSED_ANNOTATION, Json, PoolKey
 NETWORK_ANNOTATION = "proxmox.cozystack.io/network"
 """On a pool of a network: the network's name, in the pool's namespace."""
 
+ZONE_ANNOTATION = "proxmox.cozystack.io/zone"
+"""On a pool of another provider: it sits on this zone's bridge, so no network may overlap it there."""
+
+VLAN_ANNOTATION = "proxmox.cozystack.io/vlan"
+"""Beside ZONE_ANNOTATION: the VLAN tag, 1 to 4094; without it the pool is untagged."""
+
 
 @dataclass(frozen=True, slots=True)
 class PoolNumbers:
@@ -22,7 +28,13 @@ class PoolNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A pool. `reuse_seconds` is how long an address rests after its claim was deleted."""
+    """A pool.
+
+    Attributes:
+        reuse_seconds: how long an address rests after its claim was deleted.
+        network: the network it was made for, by annotation.
+        zone, vlan: where it sits, by annotation and as written, if it is another provider's beside our networks.
+    """
 
     kind: str
     namespace: str
@@ -39,6 +51,8 @@ class Pool:
     paused: bool
     deleted: bool
     network: str | None
+    zone: str | None
+    vlan: str | None
     finalizers: tuple[str, ...]
     numbers: PoolNumbers | None
 
@@ -75,6 +89,8 @@ def read_pool(raw: Json) -> Pool:
         paused=PAUSED_ANNOTATION in annotations,
         deleted="deletionTimestamp" in meta,
         network=annotations.get(NETWORK_ANNOTATION),
+        zone=annotations.get(ZONE_ANNOTATION),
+        vlan=annotations.get(VLAN_ANNOTATION),
         finalizers=tuple(meta.get("finalizers") or ()),
         numbers=PoolNumbers(
             counts.get("total", 0), counts.get("used", 0), counts.get("free", 0), counts.get("outOfRange", 0)

@@ -60,7 +60,7 @@ def shortened(message: str) -> str:
     return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 4].rstrip() + " ..."
 
 
-def listed(parts: Sequence[str], shown: int = 3) -> str:
-    """A few of many, and how many more there are."""
-    rest = len(parts) - shown
+def listed(parts: Sequence[str], total: int | None = None, shown: int = 3) -> str:
+    """A few of many, and how many more there are. `total` counts them where `parts` holds but the first."""
+    rest = (len(parts) if total is None else total) - min(len(parts), shown)
     return ", ".join(parts[:shown]) + (f" and {rest} more" if rest > 0 else "")

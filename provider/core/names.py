@@ -6,12 +6,6 @@ from provider.core.addresses import Family
 NetworkKey = tuple[str, str]
 """Namespace and name of a ProxmoxNetwork."""
 
-ZONE_ANNOTATION = f"{GROUP}/zone"
-"""On a pool of another provider: it sits on this zone's bridge, so no network may overlap it there."""
-
-VLAN_ANNOTATION = f"{GROUP}/vlan"
-"""Beside ZONE_ANNOTATION: the VLAN tag, 1 to 4094; without it the pool is untagged."""
-
 MANAGED_BY = ("app.kubernetes.io/managed-by", "pxnet")
 """Label of the networks and pools that we made, and may delete."""
 

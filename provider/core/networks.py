@@ -129,7 +129,8 @@ def _refusal(seen: Seen) -> Finding | None:
     if not seen.zone_exists:
         return Finding(NetworkReason.ZONE_NOT_FOUND, f"there is no ProxmoxNetworkZone {seen.zone!r}")
     if seen.wanted is None:
-        text = f"zone {seen.zone} has no network {name!r} for namespace {namespace!r}; ask its admin for a row in spec.networks"
+        text = f"zone {seen.zone} has no network {name!r} for namespace {namespace!r}; ask its admin for a row in "
+        "spec.networks"
         return Finding(NetworkReason.NAMESPACE_NOT_ALLOWED, text)
     if seen.wanted.problems:
         text = listed([str(problem) for problem in seen.wanted.problems])
@@ -147,13 +148,13 @@ def _held(seen: Seen) -> int:
 def _leaving(seen: Seen, reason: NetworkReason, why: str, place: Finding | None) -> Resolution:
     """Not wanted any more: nothing new is given, and it goes when the last address is released."""
     held = _held(seen)
-    books = _books(seen, seen.current) if seen.current is not None else ()
-    if not held:
-        return Resolution(
-            seen.current, books, place, None, Finding(reason, why), (), False, seen.deleting or seen.made_by_us
-        )
-    message = f"{why}; it goes when {held} address(es) are released: {who(seen.holders)}"
-    return Resolution(seen.current, books, place, None, Finding(reason, message), gives=False)
+    books = tuple(replace(book, allocatable=Ranges()) for book in books_in_force(seen))
+    if held:
+        why = f"{why}; it goes when {held} address(es) are released: {who(seen.holders)}"
+    elif not seen.deleting and not seen.made_by_us:
+        # Not ours to delete. It stands, without addresses, and says what is missing.
+        return Resolution(seen.current, books, place, gives=False)
+    return Resolution(seen.current, books, place, waiting=Finding(reason, why), gives=False, removable=not held)
 
 
 def _in_force(seen: Seen, offer: Offer, place: Finding | None, waiting: Finding | None) -> Resolution:
@@ -169,10 +170,16 @@ def _in_force(seen: Seen, offer: Offer, place: Finding | None, waiting: Finding 
     return Resolution(offer, books, place, pools, waiting, tuple(notes))
 
 
+def books_in_force(seen: Seen) -> tuple[BookSpec, ...]:
+    """The books of what the network's status says is in force; they may be served before anything else is known."""
+    return () if seen.current is None else _books(seen, seen.current)
+
+
 def _books(seen: Seen, offer: Offer) -> tuple[BookSpec, ...]:
     books: list[BookSpec] = []
     for family, span in offer.spans.items():
         taken = seen.overlapped.get(family, Ranges()).union(seen.elsewhere.get(family, Ranges()))
+        held = Ranges.of((address, address) for address, _ in seen.holders.get(family, ()))
         books.append(
             BookSpec(
                 name=book_name(*seen.key, family),
@@ -180,6 +187,8 @@ def _books(seen: Seen, offer: Offer) -> tuple[BookSpec, ...]:
                 allocatable=span.allocatable.difference(taken),
                 prefix=span.prefix,
                 gateway=span.gateway,
+                # Also what is only held still: the pool it came from must not get a book of its own for it.
+                territory=span.ranges.union(held),
                 holds_in_book=True,
             )
         )
@@ -208,7 +217,8 @@ def _edited(current: Offer, wanted: Offer, holders: Holders) -> tuple[Offer, lis
         spans[family] = span
         change = "its removal" if after is None else f"{after.cidr} with gateway {after.gateway or 'none'}"
         blocked.append(
-            f"{family} stays {span.cidr} with gateway {span.gateway or 'none'}; {change}, as the zone's table says now, "
+            f"{family} stays {span.cidr} with gateway {span.gateway or 'none'}; {change}, as the zone's table says "
+            "now, "
             f"waits for {len(held[family])} address(es) to be released: {who({family: held[family]})}"
         )
     return replace(wanted, spans=spans), blocked
@@ -223,7 +233,8 @@ def _stranded(offer: Offer, holders: Holders) -> list[str]:
         outside = [(address, entry) for address, entry in found if address not in inside]
         if outside:
             notes.append(
-                f"{len(outside)} {family} address(es) in use lie outside the network's ranges and stay with their holders: "
+                f"{len(outside)} {family} address(es) in use lie outside the network's ranges and stay with their "
+                "holders: "
                 f"{who({family: outside})}"
             )
     return notes
@@ -231,11 +242,9 @@ def _stranded(offer: Offer, holders: Holders) -> list[str]:
 
 def who(holders: Holders) -> str:
     """A few holders by address and name."""
-    return listed(
-        [
-            f"{format_address(family, address)} ({entry.holder})"
-            for family, found in holders.items()
-            for address, entry in found[:4]
-        ]
-        + [""] * sum(max(len(found) - 4, 0) for found in holders.values())
-    )
+    first = [
+        f"{format_address(family, address)} ({entry.holder})"
+        for family, found in holders.items()
+        for address, entry in found[:3]
+    ]
+    return listed(first, sum(map(len, holders.values())))

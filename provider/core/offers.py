@@ -44,7 +44,9 @@ class Offer:
     metric: int
     spans: Mapping[Family, Span]
     problems: tuple[Problem, ...] = ()
-    order: tuple[datetime, str, NetworkKey] = field(default=(datetime.max.replace(tzinfo=UTC), "", ("", "")))
+    order: tuple[datetime, str, NetworkKey] = field(
+        default=(datetime.max.replace(tzinfo=UTC), "", ("", "")), compare=False
+    )
 
 
 def row_field(key: NetworkKey) -> str:

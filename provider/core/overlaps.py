@@ -4,14 +4,13 @@ A network that is in force keeps its addresses, whatever is written into a table
 the older zone wins, then the first by zone, namespace and name: always the same one, whoever looks first.
 """
 
-import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from provider.api.pool import Pool
+from provider.api.pool import VLAN_ANNOTATION, ZONE_ANNOTATION, Pool
 from provider.core.addresses import AddressError, Family, format_interval
 from provider.core.conditions import listed
-from provider.core.names import VLAN_ANNOTATION, ZONE_ANNOTATION, NetworkKey
+from provider.core.names import NetworkKey
 from provider.core.offers import Offer, Segment, row_field
 from provider.core.pools import allocatable
 from provider.core.ranges import Ranges
@@ -35,13 +34,6 @@ class ForeignPool:
     segment: Segment
     family: Family
     ranges: Ranges
-
-
-class Clash(enum.StrEnum):
-    """What a network collides with."""
-
-    NETWORK = "VLANConflict"
-    POOL = "PoolOverlaps"
 
 
 def contested(key: NetworkKey, offer: Offer, current: Offer | None, rivals: Iterable[Rival]) -> tuple[Problem, ...]:
@@ -79,29 +71,27 @@ def shown(family: Family, ranges: Ranges) -> str:
     return listed([format_interval(family, interval) for interval in ranges.intervals])
 
 
-def read_foreign_pool(
-    pool: Pool, annotations: Mapping[str, str], bridges: Mapping[str, str]
-) -> ForeignPool | Problem | None:
+def read_foreign_pool(pool: Pool, bridges: Mapping[str, str]) -> ForeignPool | Problem | None:
     """A pool that is annotated as sitting on a zone; None for any other, or a Problem when it cannot be understood.
 
     Args:
         pool: the pool.
-        annotations: of the pool.
         bridges: zone -> bridge.
     """
-    zone = annotations.get(ZONE_ANNOTATION)
-    if zone is None:
+    if pool.zone is None:
         return None
-    if zone not in bridges:
-        return Problem(f"{pool} annotation {ZONE_ANNOTATION}", f"there is no ProxmoxNetworkZone {zone!r}; correct it")
-    tag = annotations.get(VLAN_ANNOTATION)
+    if pool.zone not in bridges:
+        text = f"there is no ProxmoxNetworkZone {pool.zone!r}; correct it"
+        return Problem(f"{pool} annotation {ZONE_ANNOTATION}", text)
+    tag = pool.vlan
     if tag is not None and not (tag.isascii() and tag.isdigit() and 1 <= int(tag) <= 4094):
         return Problem(f"{pool} annotation {VLAN_ANNOTATION}", f"{tag!r} is no VLAN tag; write a number from 1 to 4094")
     try:
         book = allocatable(pool)
     except AddressError as error:
         return Problem(str(pool), f"{error}; nothing can be kept free for it")
-    return ForeignPool(str(pool), Segment(bridges[zone], int(tag) if tag else None), book.family, book.allocatable)
+    segment = Segment(bridges[pool.zone], int(tag) if tag else None)
+    return ForeignPool(str(pool), segment, book.family, book.allocatable)
 
 
 def overlapped(offer: Offer, pools: Sequence[ForeignPool]) -> tuple[Mapping[Family, Ranges], tuple[str, ...]]:

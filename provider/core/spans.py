@@ -1,6 +1,7 @@
 """One family's addresses of a network, read from text, with everything that is wrong with them.
 
-Nothing raises: bad text becomes problems, each with the field, the value and what to do. Costs nothing for a /8 or a /48.
+Nothing raises: bad text becomes problems, each with the field, the value and what to do. Costs nothing for a /8 or a
+/48.
 """
 
 from collections.abc import Iterable, Sequence
@@ -91,7 +92,9 @@ def read_span(
     if outside.lowest is not None:
         example = format_address(family, outside.lowest)
         problems.append(
-            Problem("addresses", f"{example} lies outside {cidr}, the subnet of the lowest address; correct it or prefix")
+            Problem(
+                "addresses", f"{example} lies outside {cidr}, the subnet of the lowest address; correct it or prefix"
+            )
         )
     router = _read_gateway(family, gateway, around, cidr, problems)
     span = Span(family, tuple(addresses), tuple(excluded), prefix, router, around, ranges, taken)
@@ -117,9 +120,7 @@ def _read_entries(field: str, family: Family, entries: Iterable[str], problems: 
     return Ranges.of(intervals)
 
 
-def _read_gateway(
-    family: Family, text: str | None, around: Interval, cidr: str, problems: list[Problem]
-) -> str | None:
+def _read_gateway(family: Family, text: str | None, around: Interval, cidr: str, problems: list[Problem]) -> str | None:
     if text is None:
         return None
     try:
