@@ -1,4 +1,4 @@
-"""`python -m e2e.bed up|down|list|build`: beds that stay up, for people and scripts."""
+"""`python -m e2e.bed up|down|clean|list|build`: beds that stay up, for people and scripts."""
 
 import argparse
 import sys
@@ -25,10 +25,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     # What `up` starts in the background; of no use by hand.
     commands.add_parser("hold", parents=[choice])
 
-    down = commands.add_parser("down", help="stop a bed, and clean up after beds that died")
+    down = commands.add_parser("down", help="stop a bed that `up` left running")
     which = down.add_mutually_exclusive_group()
     which.add_argument("--name", help="this one, whoever runs it; needed when several are up")
     which.add_argument("--all", action="store_true", help="every bed that `up` left running")
+    commands.add_parser("clean", help="clean up after beds that died; stops nothing")
     commands.add_parser("list", help="the beds that are up")
     commands.add_parser("build", help="build all tools, so that the next bed is up at once")
     return parser.parse_args(arguments)
@@ -50,13 +51,13 @@ def up(options: argparse.Namespace, progress: Progress) -> None:
 
 
 def down(options: argparse.Namespace, progress: Progress) -> None:
-    cleaned = leftovers.clean(progress)
+    leftovers.clean(progress)
     beds = beds_to_stop(slots.live(), options.name)
     if options.name is not None and not beds:
         raise BedError(f"no bed named {options.name!r} is up")
     if len(beds) > 1 and not options.all:
         raise BedError(f"several beds are up ({', '.join(bed.name for bed in beds)}): say --name or --all")
-    if not beds and not cleaned:
+    if not beds:
         progress.say("`up` left no bed running")
     for bed in beds:
         background.stop(bed, progress)
@@ -87,6 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 background.hold(Bed(options.name, chosen_parts(options), progress=progress, background=True))
             case "down":
                 down(options, progress)
+            case "clean":
+                if not leftovers.clean(progress):
+                    progress.say("nothing to clean up")
             case "list":
                 show(progress)
             case "build":
