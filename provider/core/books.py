@@ -11,7 +11,7 @@ from datetime import datetime
 
 from provider.core.addresses import Family
 from provider.core.blocks import BLOCK_SIZE, Block, Entry, State, Tally, base_of, tally
-from provider.core.ranges import Ranges
+from provider.core.ranges import NOTHING, Ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class BookSpec:
         allocatable: addresses that may be given: without gateway, exclusions, network and broadcast address.
         prefix: length that goes into each IPAddress, 0 to 32 or 128.
         gateway: canonical text, None for no route.
-        territory: addresses that are the network's, given or not: a pool that meets them gives from this book or nothing.
+        territory: addresses that are the network's, given or not: a pool that meets them gives from this book.
         holds_in_book: after a release the address cools down as a Held entry while claim and IPAddress go at once;
             False for plain pools, where the claim itself waits, as their users know it from the in-cluster provider.
     """
@@ -33,7 +33,7 @@ class BookSpec:
     allocatable: Ranges
     prefix: int
     gateway: str | None = None
-    territory: Ranges = Ranges()
+    territory: Ranges = NOTHING
     holds_in_book: bool = False
 
 

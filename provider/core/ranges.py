@@ -111,3 +111,6 @@ class Ranges:
                 yield base
                 done = base + size - 1
                 base += size
+
+
+NOTHING = Ranges()

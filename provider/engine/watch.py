@@ -70,7 +70,7 @@ class Watch:
         for resource in self._resources:
             self._register(registry, resource, loop)
         namespaces = {"namespaces": [self._namespace]} if self._namespace else {"clusterwide": True}
-        await kopf.operator(registry=registry, settings=settings, standalone=True, stop_flag=stop, **namespaces)  # type: ignore[arg-type]
+        await kopf.operator(registry=registry, settings=settings, standalone=True, stop_flag=stop, **namespaces)
 
     def _register(self, registry: kopf.OperatorRegistry, resource: Resource, loop: asyncio.AbstractEventLoop) -> None:
         @kopf.on.event(resource.group, resource.version, resource.plural, registry=registry)
