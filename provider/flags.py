@@ -36,8 +36,8 @@ def parse(arguments: Sequence[str] | None = None) -> Flags:
         "--pools",
         choices=("all", "networks"),
         default="all",
-        help="all: answer every InClusterIPPool and GlobalInClusterIPPool, instead of the in-cluster provider (default); "
-        "networks: only those of our networks, beside it",
+        help="all: answer every InClusterIPPool and GlobalInClusterIPPool, instead of the in-cluster provider "
+        "(default); networks: only those of our networks, beside it",
     )
     parser.add_argument(
         "--leader-elect", action=argparse.BooleanOptionalAction, default=True, help="work only while holding the lease"

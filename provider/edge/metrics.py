@@ -2,7 +2,14 @@
 
 from collections.abc import Callable, Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    start_http_server,
+)
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -13,6 +20,7 @@ class Metrics:
     """What this process counts. `serve` answers scrapes on an address."""
 
     def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self._answers = Counter(
             "pxnet_claim_answers", "Claims answered or explained, by the reason of their Ready condition.", ["reason"],

@@ -1,8 +1,8 @@
 """Who leads, by a Lease: a convenience, not a fence.
 
 At most one replica should work at a time, to save work and conflicts. Nothing depends on it: a leader that stalls and
-wakes up late loses its block writes. Times of other hosts are never compared: a lease counts as expired when this process
-has not seen it change for the lease's duration.
+wakes up late loses its block writes. Times of other hosts are never compared: a lease counts as expired when this
+process has not seen it change for the lease's duration.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Lease:
         self._seen: tuple[str, float] = ("", clock.monotonic())
 
     async def lead(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Wait for the lease, then do `work` while it can be renewed; returns when either ends. Releases on the way out.
+        """Wait for the lease, then do `work` while it can be renewed; returns when either ends, and releases it.
 
         Raises: whatever `work` raises.
         """

@@ -1,7 +1,8 @@
 """Watches of the kinds with few objects, by kopf: zones and networks.
 
-kopf runs in a thread with an event loop of its own, since it ends all tasks of its loop when it stops. Its handlers only say which
-object changed; every reconcile reads what it needs itself. kopf puts nothing on the objects: no finalizer, no annotation.
+kopf runs in a thread with an event loop of its own, since it ends all tasks of its loop when it stops. Its handlers
+only say which object changed; every reconcile reads what it needs itself. kopf puts nothing on the objects: no
+finalizer, no annotation.
 """
 
 import asyncio
