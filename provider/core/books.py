@@ -138,7 +138,7 @@ def plan(blocks: Mapping[int, Block], held: Mapping[str, int], requests: Sequenc
     Args:
         blocks: the book's blocks by base, as last read or written.
         held: uid of a claim -> the address that the blocks say it holds.
-        requests: returns are served before wants, so that a batch can re-use what it frees.
+        requests: returns are served before wants, so that a batch can reuse what it frees.
         now: entries whose `until` has passed are removed.
     """
     draft = _Draft(dict(blocks))

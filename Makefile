@@ -1,0 +1,58 @@
+# Each target is a few lines that call real tools. `make` alone lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PXNET_CACHE ?= $(HOME)/.cache/pxnet
+UV_VERSION := 0.13.9
+UV := $(PXNET_CACHE)/uv-$(UV_VERSION)/bin/uv
+PY := .venv/bin/python
+export PXNET_CACHE UV_PYTHON_DOWNLOADS := never
+
+.PHONY: help demo test unit check bench bed generate verify lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: .venv/ready ## bring two tenants' clusters up on real parts and watch them get addresses (--keep: DEMO_FLAGS=--keep)
+	$(PY) -m e2e.demo $(DEMO_FLAGS)
+
+test: check verify unit ## everything that must pass: check, verify, unit, then the real API server and the whole bed
+	env -u KUBECONFIG $(PY) -m pytest tests/api e2e/stories
+
+unit: .venv/ready ## the fast tests: no API server, no network
+	$(PY) -m pytest tests/unit tests/golden tests/flow
+
+check: .venv/ready ## lint, types, import rules, spelling, file lengths
+	.venv/bin/ruff check . && .venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	.venv/bin/codespell
+	$(PY) -m tests.house
+
+bench: .venv/ready ## measure against a bare writer and the in-cluster provider: build/bench.json (BENCH=claims: these alone)
+	$(PY) -m e2e.bench $(BENCH)
+
+bed: .venv/ready ## leave a test bed running and print how to reach it (BED_FLAGS=--light: control plane alone)
+	$(PY) -m e2e.bed up $(BED_FLAGS)
+
+generate: .venv/ready ## write what is generated: CRDs, RBAC, component files
+	$(PY) -m config.generate
+
+verify: .venv/ready ## compare what is generated with the tree
+	$(PY) -m config.generate --check
+
+lock: $(UV) ## pin all Python packages by hash, naming no package host, so that any mirror serves
+	$(UV) pip compile -q pyproject.toml --group dev --universal --generate-hashes --no-header --no-annotate --upgrade -o requirements.lock
+
+clean: ## remove what was made here (not the cache)
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(UV):
+	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	python3 -m venv $(PXNET_CACHE)/uv-$(UV_VERSION)
+	$(PXNET_CACHE)/uv-$(UV_VERSION)/bin/pip install -q --disable-pip-version-check uv==$(UV_VERSION)
+
+.venv/ready: requirements.lock pyproject.toml | $(UV)
+	$(UV) venv -q --clear --python python3 .venv
+	$(UV) pip install -q --python $(PY) --require-hashes -r requirements.lock
+	$(UV) pip install -q --python $(PY) --no-deps -e .
+	touch $@

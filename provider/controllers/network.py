@@ -1,0 +1,327 @@
+"""Networks: the place that the zone gives them, their books, their pools, and an end that strands nobody.
+
+What is in force is written into the status before books and pools follow it. So after a crash anywhere the next one
+knows what machines may have been given, and an edit never slips past an address that was given meanwhile.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import structlog
+
+from provider.api.network import NETWORK_FINALIZER, ProxmoxNetwork
+from provider.api.zone import ProxmoxNetworkZone
+from provider.controllers.books import Books
+from provider.controllers.catalog import Catalog
+from provider.controllers.view import View
+from provider.core.addresses import Family
+from provider.core.blocks import Entry
+from provider.core.books import Usage
+from provider.core.conditions import conditions, transitions
+from provider.core.names import MANAGED_BY, NetworkKey, book_name, pool_names
+from provider.core.network_pools import PoolPlan, plan_pools
+from provider.core.network_status import network_status, statements
+from provider.core.networks import Finding, NetworkReason, Resolution, Seen, books_in_force, resolve
+from provider.core.offers import Offer
+from provider.core.overlaps import ForeignPool, contested, overlapped, read_foreign_pool
+from provider.core.patches import merge_patch
+from provider.core.ranges import Ranges
+from provider.edge.clock import Clock
+from provider.edge.events import Events
+from provider.edge.kube.client import Kube
+from provider.edge.kube.errors import AlreadyExists, Conflict, Denied, Invalid, NotFound
+from provider.edge.kube.resources import NETWORKS, POOLS, ZONES
+
+Json = dict[str, Any]
+Held = Mapping[Family, Sequence[tuple[int, Entry]]]
+
+SOON = 0.05
+ENDING = 0.5
+"""Seconds between looks at pools that are on their way out."""
+WAITING = 5.0
+"""Seconds between looks at a network that waits for addresses to be released."""
+
+log = structlog.get_logger(__name__)
+
+
+class NetworkController:
+    """Reconciles ProxmoxNetworks. `look(key)` has a neighbour looked at, `told(zone)` the zone of a changed network."""
+
+    def __init__(
+        self,
+        kube: Kube,
+        view: View,
+        books: Books,
+        catalog: Catalog,
+        clock: Clock,
+        events: Events,
+        look: Callable[[NetworkKey], None],
+        told: Callable[[str], None],
+    ) -> None:
+        self._kube = kube
+        self._view = view
+        self._books = books
+        self._catalog = catalog
+        self._clock = clock
+        self._events = events
+        self._look = look
+        self._told = told
+        self._published: dict[NetworkKey, set[Family]] = {}
+
+    def serve(self, key: NetworkKey) -> None:
+        """At the start: publish what a network's status says is in force, before anything is given from anywhere."""
+        network = self._catalog.networks[key]
+        for book in books_in_force(self._judge(key, network, {}, {})):
+            self._books.publish(book)
+            self._published.setdefault(key, set()).add(book.family)
+
+    async def reconcile(self, key: NetworkKey) -> float | None:
+        namespace, name = key
+        try:
+            raw = await self._kube.get(NETWORKS, name, namespace)
+        except NotFound:
+            await self._gone(key)
+            return None
+        network = ProxmoxNetwork.model_validate(raw)
+        self._note(key, network)
+        await self._find_zone(network.spec.zone)
+        self.serve(key)
+        held = await self._holders(key)
+        seen = self._judge(key, network, held, await self._elsewhere(key))
+        resolution = resolve(seen)
+        plan = plan_pools(key, None if resolution.removable else resolution.offer, await self._pools(key))
+        if resolution.removable:
+            return await self._remove(key, network, plan)
+        try:
+            return await self._bring_about(key, raw, network, resolution, plan, bool(resolution.waiting or
+            seen.elsewhere)) except (Conflict, NotFound):
+            return SOON
+
+    async def count(self, key: NetworkKey) -> float | None:
+        """Only the use of the addresses changed: write the numbers, and what they say about the conditions."""
+        return await self.reconcile(key)
+
+    def _judge(self, key: NetworkKey, network: ProxmoxNetwork, held: Held, elsewhere: Mapping[Family, Ranges]) -> Seen:
+        zone = network.spec.zone
+        wanted, current = self._catalog.offer(zone, key), self._catalog.current(key)
+        offer = wanted if wanted is not None and not wanted.problems else None
+        clashes = contested(key, offer, current, self._catalog.rivals(offer.segment)) if offer is not None else ()
+        taken, messages = overlapped(current or offer, self._foreign_pools()) if current or offer else ({}, ())
+        return Seen(
+            key=key,
+            zone=zone,
+            deleting=network.metadata.deleting,
+            made_by_us=network.metadata.labels.get(MANAGED_BY[0]) == MANAGED_BY[1],
+            current=current,
+            zone_exists=zone in self._catalog.zones,
+            wanted=wanted,
+            contested=clashes,
+            overlapped=taken,
+            overlap_messages=messages,
+            elsewhere=elsewhere,
+            holders=held,
+        )
+
+    def _foreign_pools(self) -> list[ForeignPool]:
+        bridges = self._catalog.bridges
+        marked = [pool for pool in self._view.pools.values() if pool.zone is not None]
+        read = [read_foreign_pool(pool, bridges) for pool in marked]
+        return [pool for pool in read if isinstance(pool, ForeignPool)]
+
+    def _note(self, key: NetworkKey, network: ProxmoxNetwork) -> None:
+        before = self._catalog.networks.get(key)
+        for neighbour in self._catalog.put_network(key, network):
+            self._look(neighbour)
+        if before is None or before.status != network.status or before.metadata.deleting != network.metadata.deleting:
+            self._told(network.spec.zone)
+
+    async def _find_zone(self, name: str) -> None:
+        """The watch may tell of a network before it tells of its zone."""
+        if name not in self._catalog.zones:
+            try:
+                zone = ProxmoxNetworkZone.model_validate(await self._kube.get(ZONES, name))
+            except NotFound:
+                return
+            self._catalog.put_zone(zone)
+
+    async def _holders(self, key: NetworkKey) -> Held:
+        return {
+            family: await self._books.holders(book_name(*key, family)) for family in self._published.get(key, ())
+        }
+
+    async def _elsewhere(self, key: NetworkKey) -> dict[Family, Ranges]:
+        """What other networks on the segment still hold outside of their own ranges."""
+        current = self._catalog.current(key) or self._catalog.offer(self._catalog.networks[key].spec.zone, key)
+        found: dict[Family, Ranges] = {}
+        if current is None:
+            return found
+        for neighbour in self._catalog.on(current.segment) - {key}:
+            for family in self._published.get(neighbour, set()) & set(current.spans):
+                holders = await self._books.holders(book_name(*neighbour, family))
+                held = Ranges.of((address, address) for address, _ in holders)
+                common = held.intersection(current.spans[family].ranges)
+                if common:
+                    found[family] = found.get(family, Ranges()).union(common)
+        return found
+
+    async def _pools(self, key: NetworkKey) -> list[Json]:
+        namespace, name = key
+        found: list[Json] = []
+        for pool in pool_names(name):
+            # The copy tells which are worth a request; a pool that it does not show yet is found when it is created.
+            if ("InClusterIPPool", namespace, pool) in self._view.pools:
+                try:
+                    found.append(await self._kube.get(POOLS, pool, namespace))
+                except NotFound:
+                    continue  # gone meanwhile, which is as good as never there
+        return found
+
+    async def _bring_about(
+        self,
+        key: NetworkKey,
+        raw: Json,
+        network: ProxmoxNetwork,
+        resolution: Resolution,
+        plan: PoolPlan,
+        waiting: bool,
+    ) -> float | None:
+        if NETWORK_FINALIZER not in network.metadata.finalizers and not network.metadata.deleting:
+            metadata = {
+                "finalizers": [*network.metadata.finalizers, NETWORK_FINALIZER],
+                "resourceVersion": network.metadata.resource_version,
+            }
+            raw = await self._kube.patch(NETWORKS, key[1], {"metadata": metadata}, key[0])
+            network = ProxmoxNetwork.model_validate(raw)
+        if resolution.offer != self._catalog.current(key):
+            raw, network = await self._write(key, raw, network, resolution, None, {})
+        published = self._published.setdefault(key, set())
+        for book in resolution.books:
+            self._books.publish(book)
+            published.add(book.family)
+        for family in published - {book.family for book in resolution.books}:
+            await self._books.withdraw(book_name(*key, family))
+            published.discard(family)
+        trouble = await self._change_pools(key, plan)
+        usage = {book.family: await self._books.usage(book.name) for book in resolution.books}
+        await self._write(key, raw, network, resolution, trouble, usage)
+        return WAITING if waiting or trouble is not None else None
+
+    async def _change_pools(self, key: NetworkKey, plan: PoolPlan) -> Finding | None:
+        """Create, patch and delete pools. What the API server refuses is said on the network, and tried again."""
+        trouble: Finding | None = None
+        for body in plan.create:
+            try:
+                await self._kube.create(POOLS, body, key[0])
+            except AlreadyExists:
+                raise Conflict(f"pool {body['metadata']['name']} exists already", 409) from None
+            except (Invalid, Denied) as error:
+                trouble = Finding(NetworkReason.POOL_REFUSED, f"pool {body['metadata']['name']} was refused: {error}")
+        for name, patch in plan.patch.items():
+            try:
+                await self._kube.patch(POOLS, name, patch, key[0])
+            except (Invalid, Denied) as error:
+                trouble = Finding(NetworkReason.POOL_REFUSED, f"the change of pool {name} was refused: {error}")
+        for name in plan.delete:
+            try:
+                await self._kube.delete(POOLS, name, key[0])
+            except (Invalid, Denied) as error:
+                trouble = Finding(NetworkReason.POOL_REFUSED, f"the deletion of pool {name} was refused: {error}")
+        if plan.conflicts:
+            text = f"pool {', '.join(plan.conflicts)} was made by somebody else; delete it or rename the network"
+            return Finding(NetworkReason.POOL_CONFLICT, text)
+        if plan.ending:
+            text = f"pool {', '.join(plan.ending)} is being deleted; it is made again when it is gone"
+            return Finding(NetworkReason.POOL_CONFLICT, text)
+        return trouble
+
+    async def _write(
+        self,
+        key: NetworkKey,
+        raw: Json,
+        network: ProxmoxNetwork,
+        resolution: Resolution,
+        trouble: Finding | None,
+        usage: Mapping[Family, Usage],
+    ) -> tuple[Json, ProxmoxNetwork]:
+        """The status, if it changed. With the version that was read: a newer one means to look again."""
+        said = conditions(
+            network.status.conditions,
+            statements(resolution, trouble, usage),
+            network.metadata.generation,
+            self._clock.now(),
+        )
+        status = network_status(key, resolution.offer, usage, said, network.metadata.generation).to_json()
+        patch = merge_patch(raw.get("status") or {}, status)
+        if not patch:
+            return raw, network
+        body = {"status": patch, "metadata": {"resourceVersion": network.metadata.resource_version}}
+        after = await self._kube.patch(NETWORKS, key[1], body, key[0], subresource="status")
+        written = ProxmoxNetwork.model_validate(after)
+        self._tell(key, network, transitions(network.status.conditions, said))
+        self._note(key, written)
+        return after, written
+
+    def _tell(self, key: NetworkKey, network: ProxmoxNetwork, changed: Sequence[Any]) -> None:
+        for condition in changed:
+            if condition.type != "Ready":
+                continue
+            record = self._events.note if condition.status == "True" else self._events.warn
+            record(
+                NETWORKS.api_version,
+                NETWORKS.kind,
+                *key,
+                network.metadata.uid,
+                condition.reason,
+                condition.message or "the network is ready",
+            )
+
+    async def _remove(self, key: NetworkKey, network: ProxmoxNetwork, plan: PoolPlan) -> float | None:
+        """Nobody wants it and nobody holds an address: pools first, then books and blocks, then the network."""
+        namespace, name = key
+        if not network.metadata.deleting:
+            if not await self._confirm_unwanted(key, network.spec.zone):
+                return SOON
+            await self._kube.delete(NETWORKS, name, namespace, uid=network.metadata.uid)
+            return SOON
+        # From here on nothing is given, so that no address can appear between this look and the end.
+        offer = self._catalog.current(key)
+        for book in resolve(self._judge(key, network, {}, {})).books:
+            self._books.publish(book)
+        if any((await self._holders(key)).values()):
+            return SOON
+        await self._change_pools(key, plan)
+        if plan.remaining:
+            return ENDING
+        await self._end(key, network, offer)
+        return None
+
+    async def _end(self, key: NetworkKey, network: ProxmoxNetwork, offer: Offer | None) -> None:
+        for family in {*self._published.pop(key, set()), *(offer.spans if offer is not None else ())}:
+            await self._books.withdraw(book_name(*key, family))
+        finalizers = [name for name in network.metadata.finalizers if name != NETWORK_FINALIZER]
+        if len(finalizers) != len(network.metadata.finalizers):
+            metadata = {"finalizers": finalizers, "resourceVersion": network.metadata.resource_version}
+            await self._kube.patch(NETWORKS, key[1], {"metadata": metadata}, key[0])
+        log.info("network removed", namespace=key[0], network=key[1])
+
+    async def _confirm_unwanted(self, key: NetworkKey, zone_name: str) -> bool:
+        """Ask the API server itself: a deletion cannot be taken back when the copy turns out to be old."""
+        try:
+            zone = ProxmoxNetworkZone.model_validate(await self._kube.get(ZONES, zone_name))
+        except NotFound:
+            return True
+        self._catalog.put_zone(zone)
+        return self._catalog.offer(zone_name, key) is None
+
+    async def _gone(self, key: NetworkKey) -> None:
+        """Gone, normally after `_end`. If somebody forced our finalizer off, its holders keep the book alive."""
+        before = self._catalog.networks.get(key)
+        for family in [*self._published.get(key, ())]:
+            name = book_name(*key, family)
+            if not await self._books.holders(name):
+                await self._books.withdraw(name)
+                self._published[key].discard(family)
+        for neighbour in self._catalog.drop_network(key):
+            self._look(neighbour)
+        if before is not None:
+            self._told(before.spec.zone)

@@ -1,0 +1,158 @@
+"""Zones: the table's networks are made, and what became of all of them is summed up in one status."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import structlog
+
+from provider.api.meta import Condition
+from provider.api.network import ProxmoxNetwork
+from provider.api.zone import ProxmoxNetworkZone
+from provider.controllers.catalog import Catalog
+from provider.controllers.view import View
+from provider.core import zones
+from provider.core.conditions import conditions, transitions
+from provider.core.names import ZONE_FINALIZER, NetworkKey
+from provider.core.overlaps import ForeignPool, contested, read_foreign_pool
+from provider.core.patches import merge_patch
+from provider.core.spans import Problem
+from provider.core.zones import Seen, ZonePlan
+from provider.edge.clock import Clock
+from provider.edge.events import Events
+from provider.edge.kube.client import Kube
+from provider.edge.kube.errors import AlreadyExists, Conflict, NotFound
+from provider.edge.kube.resources import NETWORKS, ZONES
+
+Json = dict[str, Any]
+
+SOON = 0.05
+WAITING = 15.0
+"""Seconds between looks at a zone that waits for something no event tells of, like a namespace."""
+
+log = structlog.get_logger(__name__)
+
+
+class ZoneController:
+    """Reconciles ProxmoxNetworkZones. `look(key)` has a network looked at."""
+
+    def __init__(
+        self,
+        kube: Kube,
+        view: View,
+        catalog: Catalog,
+        clock: Clock,
+        events: Events,
+        look: Callable[[NetworkKey], None],
+    ) -> None:
+        self._kube = kube
+        self._view = view
+        self._catalog = catalog
+        self._clock = clock
+        self._events = events
+        self._look = look
+
+    async def reconcile(self, name: str) -> float | None:
+        try:
+            raw = await self._kube.get(ZONES, name)
+        except NotFound:
+            self._look_at(self._catalog.drop_zone(name))
+            return None
+        zone = ProxmoxNetworkZone.model_validate(raw)
+        self._look_at(self._catalog.put_zone(zone))
+        seen = self._gather(zone)
+        plan = zones.decide(seen)
+        try:
+            return await self._apply(raw, seen, plan)
+        except (Conflict, NotFound):
+            return SOON
+
+    def _look_at(self, keys: set[NetworkKey]) -> None:
+        for key in keys:
+            if key in self._catalog.networks:
+                self._look(key)
+
+    def _gather(self, zone: ProxmoxNetworkZone) -> Seen:
+        name = zone.metadata.name
+        offers = self._catalog.offers(name)
+        keys = {*offers, *self._catalog.of_zone(name)}
+        networks = {key: self._catalog.networks[key] for key in keys if key in self._catalog.networks}
+        pools = [
+            read_foreign_pool(pool, self._catalog.bridges) for pool in self._view.pools.values() if pool.zone == name
+        ]
+        # A pool may also be marked with another zone of the same bridge.
+        others = [
+            read_foreign_pool(pool, self._catalog.bridges)
+            for pool in self._view.pools.values()
+            if pool.zone is not None and pool.zone != name
+        ]
+        return Seen(
+            zone=zone,
+            offers=offers,
+            contested={
+                key: contested(key, offer, self._catalog.current(key), self._catalog.rivals(offer.segment))
+                for key, offer in offers.items()
+            },
+            networks=networks,
+            pools=tuple(pool for pool in (*pools, *others) if isinstance(pool, ForeignPool)),
+            pool_problems=tuple(pool for pool in pools if isinstance(pool, Problem)),
+        )
+
+    async def _apply(self, raw: Json, seen: Seen, plan: ZonePlan) -> float | None:
+        zone = seen.zone
+        name = zone.metadata.name
+        if plan.add_finalizer:
+            raw = await self._set_finalizers(zone, [*zone.metadata.finalizers, ZONE_FINALIZER])
+            zone = ProxmoxNetworkZone.model_validate(raw)
+        if plan.drop_finalizer:
+            rest = [finalizer for finalizer in zone.metadata.finalizers if finalizer != ZONE_FINALIZER]
+            await self._set_finalizers(zone, rest)
+            return None
+        missing = await self._create(plan)
+        if missing:
+            seen = replace(seen, missing_namespaces=missing)
+            plan = replace(zones.decide(seen), add_finalizer=False)
+        said = conditions(zone.status.conditions, [plan.ready], zone.metadata.generation, self._clock.now())
+        status = zones.zone_status(replace(seen, zone=zone), said).to_json()
+        patch = merge_patch(raw.get("status") or {}, status)
+        if patch:
+            body = {"status": patch, "metadata": {"resourceVersion": zone.metadata.resource_version}}
+            after = await self._kube.patch(ZONES, name, body, subresource="status")
+            self._catalog.put_zone(ProxmoxNetworkZone.model_validate(after))
+            for condition in transitions(zone.status.conditions, said):
+                self._tell(zone, condition)
+        return WAITING if plan.waiting else None
+
+    async def _set_finalizers(self, zone: ProxmoxNetworkZone, finalizers: list[str]) -> Json:
+        metadata = {"finalizers": finalizers, "resourceVersion": zone.metadata.resource_version}
+        return await self._kube.patch(ZONES, zone.metadata.name, {"metadata": metadata})
+
+    async def _create(self, plan: ZonePlan) -> frozenset[str]:
+        """Make the networks that are missing. Returns the namespaces that are not there."""
+        missing: set[str] = set()
+        for body in plan.create:
+            namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
+            if namespace in missing:
+                continue
+            try:
+                made = await self._kube.create(NETWORKS, body, namespace)
+            except NotFound:
+                missing.add(namespace)
+                continue
+            except AlreadyExists:
+                made = await self._kube.get(NETWORKS, name, namespace)
+            self._catalog.put_network((namespace, name), ProxmoxNetwork.model_validate(made))
+            self._look((namespace, name))
+        return frozenset(missing)
+
+    def _tell(self, zone: ProxmoxNetworkZone, condition: Condition) -> None:
+        record = self._events.note if condition.status == "True" else self._events.warn
+        record(
+            ZONES.api_version,
+            ZONES.kind,
+            "",
+            zone.metadata.name,
+            zone.metadata.uid,
+            condition.reason,
+            condition.message or "the whole table is in force",
+        )

@@ -1,0 +1,146 @@
+"""Zones and networks at work: their queues, and who has to look again when something changed."""
+
+import asyncio
+
+import structlog
+
+from provider.api.network import ProxmoxNetwork
+from provider.api.pool import Pool
+from provider.api.zone import ProxmoxNetworkZone
+from provider.controllers.books import Books
+from provider.controllers.catalog import Catalog
+from provider.controllers.network import NetworkController
+from provider.controllers.view import View
+from provider.controllers.zone import ZoneController
+from provider.core.names import NetworkKey
+from provider.edge.clock import Clock
+from provider.edge.events import Events
+from provider.edge.kube.client import Kube
+from provider.edge.kube.resources import NETWORKS, ZONES, Resource
+from provider.engine.queue import Queue
+
+COUNT_DELAY = 1.0
+"""Seconds for which changes of a book gather before its network's numbers are written."""
+
+ZONE_DELAY = 1.0
+"""Seconds for which changes of networks gather before their zone's table is written; more for long tables."""
+
+RESYNC = 300.0
+"""Seconds between looks at everything, for what no event told of."""
+
+log = structlog.get_logger(__name__)
+
+
+class Zoning:
+    """All that is done about zones and networks while we lead.
+
+    One worker for networks: whether an address is free on a segment is decided from what is in force of the others,
+    so two decisions must not be made at the same time.
+    """
+
+    def __init__(self, kube: Kube, view: View, books: Books, clock: Clock, events: Events, namespace: str | None) ->
+    None: self._kube = kube
+        self._clock = clock
+        self._namespace = namespace
+        self.catalog = Catalog()
+        self._networks = NetworkController(
+            kube, view, books, self.catalog, clock, events, self._look, self._zone_due
+        )
+        self._zones = ZoneController(kube, view, self.catalog, clock, events, self._look)
+        self.network_queue: Queue[NetworkKey] = Queue("networks", self._reconcile_network, clock, 1)
+        self.zone_queue: Queue[str] = Queue("zones", self._reconcile_zone, clock, 1)
+        self._networks_due: set[NetworkKey] = set()
+        self._zones_due: set[str] = set()
+
+    @property
+    def idle(self) -> bool:
+        return self.network_queue.idle and self.zone_queue.idle and not self._networks_due and not self._zones_due
+
+    async def load(self) -> None:
+        """Read all zones and networks, and publish the books that are in force."""
+        for raw in await self._kube.list_all(ZONES):
+            zone = ProxmoxNetworkZone.model_validate(raw)
+            self.catalog.put_zone(zone)
+            self.zone_queue.add(zone.metadata.name)
+        for raw in await self._kube.list_all(NETWORKS, self._namespace):
+            network = ProxmoxNetwork.model_validate(raw)
+            key = (network.metadata.namespace or "", network.metadata.name)
+            self.catalog.put_network(key, network)
+            self.network_queue.add(key)
+        for key in self.catalog.networks:
+            self._networks.serve(key)
+        log.info("zones read", zones=len(self.catalog.zones), networks=len(self.catalog.networks))
+
+    async def run(self) -> None:
+        """Reconcile until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.zone_queue.run())
+            group.create_task(self.network_queue.run())
+            group.create_task(self._resync())
+
+    def changed(self, resource: Resource, key: NetworkKey) -> None:
+        """The watch saw a zone or a network change."""
+        if resource.plural == ZONES.plural:
+            self.zone_queue.add(key[1])
+        else:
+            self.network_queue.add(key)
+
+    def book_changed(self, book: str) -> None:
+        """The use of a network's book changed."""
+        kind, _, rest = book.partition("/")
+        if kind == "network":
+            namespace, name, _ = rest.split("/")
+            self._network_due((namespace, name))
+
+    def pool_changed(self, old: Pool | None, new: Pool | None) -> None:
+        """A pool came, went or changed: one of a network may have been edited, one marked with a zone may overlap."""
+        for pool in (old, new):
+            if pool is None:
+                continue
+            if pool.network is not None and (new is None or old is None or _content(old) != _content(new)):
+                self._network_due((pool.namespace, pool.network))
+            if pool.zone in self.catalog.zones and (old is None or new is None or _content(old) != _content(new)):
+                self._zone_due(pool.zone)
+                bridge = self.catalog.zones[pool.zone].spec.bridge
+                for zone, table in self.catalog.zones.items():
+                    if table.spec.bridge == bridge:
+                        for key in self.catalog.of_zone(zone):
+                            self.network_queue.add(key)
+
+    async def _resync(self) -> None:
+        while True:
+            await self._clock.sleep(RESYNC)
+            for zone in self.catalog.zones:
+                self.zone_queue.add(zone)
+            for key in self.catalog.networks:
+                self.network_queue.add(key)
+
+    def _look(self, key: NetworkKey) -> None:
+        self.network_queue.add(key)
+
+    def _network_due(self, key: NetworkKey) -> None:
+        if key in self.catalog.networks and key not in self._networks_due:
+            self._networks_due.add(key)
+            self.network_queue.add_after(key, COUNT_DELAY)
+
+    def _zone_due(self, zone: str | None) -> None:
+        if zone in self.catalog.zones and zone not in self._zones_due:
+            self._zones_due.add(zone)
+            rows = sum(map(len, self.catalog.zones[zone].spec.networks.values()))
+            self.zone_queue.add_after(zone, ZONE_DELAY + rows / 500)
+
+    async def _reconcile_network(self, key: NetworkKey) -> float | None:
+        self._networks_due.discard(key)
+        return await self._networks.reconcile(key)
+
+    async def _reconcile_zone(self, zone: str) -> float | None:
+        self._zones_due.discard(zone)
+        return await self._zones.reconcile(zone)
+
+
+def _content(pool: Pool) -> tuple[object, ...]:
+    """What of a pool a network cares for: not its version, and not the numbers that change with every claim."""
+    return (
+        pool.addresses, pool.prefix, pool.gateway, pool.excluded, pool.reuse_seconds, pool.paused, pool.deleted,
+        pool.network, pool.zone, pool.vlan,
+    )  # fmt: skip
