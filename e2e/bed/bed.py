@@ -172,6 +172,7 @@ class Bed:
             assert self.pve is not None
             with self.progress.step(f"{self.name}: Cluster API and capmox", 10):
                 install_providers(self, self.pve, peer=self.parts.peer)
+                self.control_plane.learn_kinds()
 
     def _stop_processes(self) -> None:
         stop_all(self._processes, STOP_SECONDS)

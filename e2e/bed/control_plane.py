@@ -99,6 +99,14 @@ class ControlPlane:
         self._start(name)
         self.wait_ready()
 
+    def learn_kinds(self) -> None:
+        """Call it after installing CRDs: from then on their objects go with their owners.
+
+        The garbage collector looks for new kinds every 30 s only, and at its start.
+        """
+        if CONTROLLER_MANAGER in self._processes:
+            self.restart(CONTROLLER_MANAGER)
+
     def process(self, name: str) -> Process:
         """The running process of that name, to watch its memory or hurt it."""
         return self._processes[name]
