@@ -38,14 +38,14 @@ class Zoning:
     so two decisions must not be made at the same time.
     """
 
-    def __init__(self, kube: Kube, view: View, books: Books, clock: Clock, events: Events, namespace: str | None) ->
-    None: self._kube = kube
+    def __init__(
+        self, kube: Kube, view: View, books: Books, clock: Clock, events: Events, namespace: str | None
+    ) -> None:
+        self._kube = kube
         self._clock = clock
         self._namespace = namespace
         self.catalog = Catalog()
-        self._networks = NetworkController(
-            kube, view, books, self.catalog, clock, events, self._look, self._zone_due
-        )
+        self._networks = NetworkController(kube, view, books, self.catalog, clock, events, self._look, self._zone_due)
         self._zones = ZoneController(kube, view, self.catalog, clock, events, self._look)
         self.network_queue: Queue[NetworkKey] = Queue("networks", self._reconcile_network, clock, 1)
         self.zone_queue: Queue[str] = Queue("zones", self._reconcile_zone, clock, 1)

@@ -69,11 +69,12 @@ class NetworkController:
         self._published: dict[NetworkKey, set[Family]] = {}
 
     def serve(self, key: NetworkKey) -> None:
-        """At the start: publish what a network's status says is in force, before anything is given from anywhere."""
-        network = self._catalog.networks[key]
-        for book in books_in_force(self._judge(key, network, {}, {})):
-            self._books.publish(book)
-            self._published.setdefault(key, set()).add(book.family)
+        """Publish what a network's status says is in force, before anything is given from anywhere."""
+        published = self._published.setdefault(key, set())
+        for book in books_in_force(self._judge(key, self._catalog.networks[key], {}, {})):
+            if book.family not in published:
+                self._books.publish(book)
+                published.add(book.family)
 
     async def reconcile(self, key: NetworkKey) -> float | None:
         namespace, name = key
@@ -93,20 +94,17 @@ class NetworkController:
         if resolution.removable:
             return await self._remove(key, network, plan)
         try:
-            return await self._bring_about(key, raw, network, resolution, plan, bool(resolution.waiting or
-            seen.elsewhere)) except (Conflict, NotFound):
+            waiting = bool(resolution.waiting or seen.elsewhere)
+            return await self._bring_about(key, raw, network, resolution, plan, waiting)
+        except (Conflict, NotFound):
             return SOON
-
-    async def count(self, key: NetworkKey) -> float | None:
-        """Only the use of the addresses changed: write the numbers, and what they say about the conditions."""
-        return await self.reconcile(key)
 
     def _judge(self, key: NetworkKey, network: ProxmoxNetwork, held: Held, elsewhere: Mapping[Family, Ranges]) -> Seen:
         zone = network.spec.zone
         wanted, current = self._catalog.offer(zone, key), self._catalog.current(key)
         offer = wanted if wanted is not None and not wanted.problems else None
         clashes = contested(key, offer, current, self._catalog.rivals(offer.segment)) if offer is not None else ()
-        taken, messages = overlapped(current or offer, self._foreign_pools()) if current or offer else ({}, ())
+        taken, messages = overlapped([place for place in (offer, current) if place], self._foreign_pools())
         return Seen(
             key=key,
             zone=zone,
@@ -145,23 +143,19 @@ class NetworkController:
             self._catalog.put_zone(zone)
 
     async def _holders(self, key: NetworkKey) -> Held:
-        return {
-            family: await self._books.holders(book_name(*key, family)) for family in self._published.get(key, ())
-        }
+        return {family: await self._books.holders(book_name(*key, family)) for family in self._published.get(key, ())}
 
     async def _elsewhere(self, key: NetworkKey) -> dict[Family, Ranges]:
         """What other networks on the segment still hold outside of their own ranges."""
-        current = self._catalog.current(key) or self._catalog.offer(self._catalog.networks[key].spec.zone, key)
+        zone = self._catalog.networks[key].spec.zone
         found: dict[Family, Ranges] = {}
-        if current is None:
-            return found
-        for neighbour in self._catalog.on(current.segment) - {key}:
-            for family in self._published.get(neighbour, set()) & set(current.spans):
-                holders = await self._books.holders(book_name(*neighbour, family))
-                held = Ranges.of((address, address) for address, _ in holders)
-                common = held.intersection(current.spans[family].ranges)
-                if common:
-                    found[family] = found.get(family, Ranges()).union(common)
+        for place in (self._catalog.current(key), self._catalog.offer(zone, key)):
+            for neighbour in self._catalog.on(place.segment) - {key} if place is not None else ():
+                for family, held in (await self._holders(neighbour)).items():
+                    span = place.spans.get(family) if place is not None else None
+                    common = Ranges.of((address, address) for address, _ in held if span and address in span.ranges)
+                    if common:
+                        found[family] = found.get(family, Ranges()).union(common)
         return found
 
     async def _pools(self, key: NetworkKey) -> list[Json]:
@@ -193,7 +187,7 @@ class NetworkController:
             raw = await self._kube.patch(NETWORKS, key[1], {"metadata": metadata}, key[0])
             network = ProxmoxNetwork.model_validate(raw)
         if resolution.offer != self._catalog.current(key):
-            raw, network = await self._write(key, raw, network, resolution, None, {})
+            raw, network = await self._announce(key, raw, network, resolution)
         published = self._published.setdefault(key, set())
         for book in resolution.books:
             self._books.publish(book)
@@ -205,6 +199,24 @@ class NetworkController:
         usage = {book.family: await self._books.usage(book.name) for book in resolution.books}
         await self._write(key, raw, network, resolution, trouble, usage)
         return WAITING if waiting or trouble is not None else None
+
+    async def _announce(
+        self, key: NetworkKey, raw: Json, network: ProxmoxNetwork, resolution: Resolution
+    ) -> tuple[Json, ProxmoxNetwork]:
+        """Write what will be in force before anything follows it; conditions and numbers come when it does."""
+        generation = network.metadata.generation
+        said = network.status.conditions
+        if not said:
+            pending = Finding(NetworkReason.POOLS_PENDING, "its pools are being made")
+            said = conditions((), statements(resolution, pending, {}), generation, self._clock.now())
+        status = network_status(key, resolution.offer, {}, said, generation).to_json()
+        before = raw.get("status") or {}
+        for side in ("ipv4", "ipv6"):
+            if side in status and "usage" in before.get(side, {}):
+                status[side]["usage"] = before[side]["usage"]
+        if "free" in before and "cidr" in status:
+            status["free"] = before["free"]
+        return await self._patch_status(key, raw, network, status)
 
     async def _change_pools(self, key: NetworkKey, plan: PoolPlan) -> Finding | None:
         """Create, patch and delete pools. What the API server refuses is said on the network, and tried again."""
@@ -243,7 +255,7 @@ class NetworkController:
         trouble: Finding | None,
         usage: Mapping[Family, Usage],
     ) -> tuple[Json, ProxmoxNetwork]:
-        """The status, if it changed. With the version that was read: a newer one means to look again."""
+        """The whole status, with an Event for a new Ready."""
         said = conditions(
             network.status.conditions,
             statements(resolution, trouble, usage),
@@ -251,13 +263,20 @@ class NetworkController:
             self._clock.now(),
         )
         status = network_status(key, resolution.offer, usage, said, network.metadata.generation).to_json()
+        after, written = await self._patch_status(key, raw, network, status)
+        self._tell(key, network, transitions(network.status.conditions, said))
+        return after, written
+
+    async def _patch_status(
+        self, key: NetworkKey, raw: Json, network: ProxmoxNetwork, status: Json
+    ) -> tuple[Json, ProxmoxNetwork]:
+        """Write the status if it changed, with the version that was read: a newer one means to look again."""
         patch = merge_patch(raw.get("status") or {}, status)
         if not patch:
             return raw, network
         body = {"status": patch, "metadata": {"resourceVersion": network.metadata.resource_version}}
         after = await self._kube.patch(NETWORKS, key[1], body, key[0], subresource="status")
         written = ProxmoxNetwork.model_validate(after)
-        self._tell(key, network, transitions(network.status.conditions, said))
         self._note(key, written)
         return after, written
 

@@ -27,6 +27,7 @@ class NetworkReason(enum.StrEnum):
     ZONE_INVALID = "ZoneInvalid"
     VLAN_CONFLICT = "VLANConflict"
     WAITING_FOR_VLAN = "WaitingForVLAN"
+    POOLS_PENDING = "PoolsPending"
     POOLS_READY = "PoolsReady"
     POOL_OVERLAPS = "PoolOverlaps"
     POOL_EXHAUSTED = "PoolExhausted"
@@ -148,7 +149,7 @@ def _held(seen: Seen) -> int:
 def _leaving(seen: Seen, reason: NetworkReason, why: str, place: Finding | None) -> Resolution:
     """Not wanted any more: nothing new is given, and it goes when the last address is released."""
     held = _held(seen)
-    books = tuple(replace(book, allocatable=Ranges()) for book in books_in_force(seen))
+    books = books_in_force(seen)
     if held:
         why = f"{why}; it goes when {held} address(es) are released: {who(seen.holders)}"
     elif not seen.deleting and not seen.made_by_us:
@@ -171,8 +172,11 @@ def _in_force(seen: Seen, offer: Offer, place: Finding | None, waiting: Finding 
 
 
 def books_in_force(seen: Seen) -> tuple[BookSpec, ...]:
-    """The books of what the network's status says is in force; they may be served before anything else is known."""
-    return () if seen.current is None else _books(seen, seen.current)
+    """The books of what the network's status says is in force, without anything to give if it is on its way out."""
+    books = () if seen.current is None else _books(seen, seen.current)
+    if seen.deleting or seen.wanted is None:
+        return tuple(replace(book, allocatable=Ranges()) for book in books)
+    return books
 
 
 def _books(seen: Seen, offer: Offer) -> tuple[BookSpec, ...]:

@@ -94,19 +94,22 @@ def read_foreign_pool(pool: Pool, bridges: Mapping[str, str]) -> ForeignPool | P
     return ForeignPool(str(pool), segment, book.family, book.allocatable)
 
 
-def overlapped(offer: Offer, pools: Sequence[ForeignPool]) -> tuple[Mapping[Family, Ranges], tuple[str, ...]]:
-    """What other providers' pools may give out of an offer: by family, and as text that names the pools."""
+def overlapped(
+    offers: Sequence[Offer], pools: Sequence[ForeignPool]
+) -> tuple[Mapping[Family, Ranges], tuple[str, ...]]:
+    """What other providers' pools may give out of these offers: by family, and as text that names the pools."""
     taken: dict[Family, Ranges] = {}
-    messages: list[str] = []
+    messages: dict[str, None] = {}
     for pool in pools:
-        span = offer.spans.get(pool.family)
-        if span is None or pool.segment != offer.segment:
-            continue
-        common = span.ranges.intersection(pool.ranges)
-        if common:
-            taken[pool.family] = taken.get(pool.family, Ranges()).union(common)
-            messages.append(
-                f"{shown(pool.family, common)} may be given by {pool.title} too and is left to it; "
-                f"take it out of one of the two"
-            )
+        for offer in offers:
+            span = offer.spans.get(pool.family)
+            if span is None or pool.segment != offer.segment:
+                continue
+            common = span.ranges.intersection(pool.ranges)
+            if common:
+                taken[pool.family] = taken.get(pool.family, Ranges()).union(common)
+                addresses = shown(pool.family, common)
+                messages[
+                    f"{addresses} may be given by {pool.title} too and is left to it; take it out of one of the two"
+                ] = None
     return taken, tuple(messages)

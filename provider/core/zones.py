@@ -130,7 +130,7 @@ def _findings(seen: Seen, own: Mapping[NetworkKey, ProxmoxNetwork]) -> dict[Zone
             continue
         if not offer.problems:
             found[ZoneReason.OVERLAPS] += [str(problem) for problem in seen.contested.get(key, ())]
-        found[ZoneReason.POOL_OVERLAPS] += [f"{row_field(key)}: {text}" for text in overlapped(offer, seen.pools)[1]]
+        found[ZoneReason.POOL_OVERLAPS] += [f"{row_field(key)}: {text}" for text in overlapped([offer], seen.pools)[1]]
         if network is None and key[0] in seen.missing_namespaces:
             text = "there is no such namespace yet; its networks are made when there is"
             found[ZoneReason.NAMESPACE_MISSING].append(f"spec.networks[{key[0]}]: {text}")
