@@ -184,6 +184,48 @@ def test_a_terminated_bed_cleans_up_itself(tmp_path: Path) -> None:
     assert cables(index) == []
 
 
+def run_bed(*words: str) -> "subprocess.Popen[str]":
+    environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+    command = [sys.executable, "-m", "e2e.bed", *words]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True)
+
+
+def test_up_leaves_a_bed_running_that_down_ends() -> None:
+    name = f"left-{os.getpid()}"
+    shown, _ = run_bed("up", "--light", "--name", name).communicate(timeout=60)
+    try:
+        assert f"bed '{name}' is up at https://10.213." in shown
+        kubeconfig = shown.split("KUBECONFIG=")[1].split()[0]
+        kubectl = Path(shown.split("export PATH=")[1].split(":")[0]) / "kubectl"
+        got = subprocess.run(
+            [kubectl, "--kubeconfig", kubeconfig, "get", "ns", "default"], capture_output=True, check=False
+        )
+        assert got.returncode == 0
+        (record,) = (record for record in slots.live() if record.name == name)
+        assert record.background
+    finally:
+        ended = run_bed("down", "--name", name)
+        ended.communicate(timeout=60)
+    assert ended.returncode == 0
+    assert name not in {record.name for record in slots.live()}
+    assert namespaces(record.index) == []
+
+
+def test_interrupting_up_leaves_nothing() -> None:
+    name = f"broken-off-{os.getpid()}"
+    starting = run_bed("up", "--light", "--name", name)
+    deadline = time.monotonic() + 30
+    while not (found := [record for record in slots.live() if record.name == name]):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    starting.send_signal(signal.SIGINT)
+    starting.communicate(timeout=30)
+    assert starting.returncode == 130
+    assert name not in {record.name for record in slots.live()}
+    assert namespaces(found[0].index) == []
+
+
 def test_a_part_that_cannot_start_says_why_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server of the wrong kind among the assets: its own words reach the user, and nothing stays behind."""
     assets = tmp_path / "assets"

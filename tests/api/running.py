@@ -1,0 +1,80 @@
+"""Providers under test: `python -m provider` as a process of its own, as a user would start it."""
+
+import itertools
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+
+from e2e.bed.bed import TREE, Bed
+from e2e.bed.binaries import module_dir
+from e2e.bed.processes import Command, Process, start
+from tests.api.witness import CRD, Json, Witness, until
+
+IPAM_KINDS = ("ipaddressclaims.ipam.cluster.x-k8s.io", "ipaddresses.ipam.cluster.x-k8s.io", "clusters.cluster.x-k8s.io")
+START_SECONDS = 40.0
+
+_numbers = itertools.count(1)
+
+
+def cluster_api_kinds() -> list[Json]:
+    """The definitions of claims, addresses and clusters that Cluster API's module brings."""
+    files = (module_dir("capi-core") / "core" / "config" / "crd" / "bases").glob("*.yaml")
+    found = [yaml.safe_load(file.read_text()) for file in files if file.stem.split("_")[-1] in _plurals()]
+    kinds = [kind for kind in found if kind["metadata"]["name"] in IPAM_KINDS]
+    assert len(kinds) == len(IPAM_KINDS)
+    return kinds
+
+
+def own_kinds() -> list[Json]:
+    return [yaml.safe_load(file.read_text()) for file in sorted((TREE / "crds").rglob("*.yaml"))]
+
+
+def install(witness: Witness, kinds: list[Json]) -> None:
+    """Create the definitions and wait until the server serves them."""
+    for kind in kinds:
+        witness.create(kind)
+    for kind in kinds:
+        name = kind["metadata"]["name"]
+        until(lambda name=name: _established(witness, name), f"{name} is served")  # type: ignore[misc]
+
+
+@contextmanager
+def provider(bed: Bed, *flags: str, ready: str = "ready") -> Iterator[Process]:
+    """A provider at work, once its log says `ready`; stopped at the end."""
+    process = start_provider(bed, *flags, ready=ready)
+    try:
+        yield process
+    finally:
+        process.stop()
+
+
+def start_provider(bed: Bed, *flags: str, ready: str | None = "ready") -> Process:
+    """Start one on ports that the kernel chooses; without `ready` do not wait for it."""
+    name = f"provider-{next(_numbers)}"
+    argv = [
+        sys.executable, "-m", "provider", "--kubeconfig", str(bed.kubeconfig), "--health-address", "127.0.0.1:0",
+        "--metrics-address", "127.0.0.1:0", "--log-format", "json", *flags,
+    ]  # fmt: skip
+    process = start(Command(name, argv, bed.logs / f"{name}.log", cwd=TREE))
+    if ready is not None:
+        mark = f'"event": "{ready}"'
+        process.wait_ready(lambda: mark in log_of(process), START_SECONDS)
+    return process
+
+
+def log_of(process: Process) -> str:
+    return Path(process.command.log).read_text()
+
+
+def _plurals() -> set[str]:
+    return {name.partition(".")[0] for name in IPAM_KINDS}
+
+
+def _established(witness: Witness, name: str) -> bool:
+    found = witness.get(CRD, None, name)
+    return any(
+        item["type"] == "Established" and item["status"] == "True" for item in found["status"].get("conditions", ())
+    )
