@@ -217,5 +217,6 @@ def _content(holder: Object, key: str, kubeconfig: Path) -> bytes | None:
     if f"{key}-data" in holder:
         return base64.b64decode(holder[f"{key}-data"])
     if key in holder:
-        return (kubeconfig.parent / holder[key]).read_bytes()
+        file: Path = kubeconfig.parent / holder[key]
+        return file.read_bytes()
     return None

@@ -51,7 +51,7 @@ class Counter:
         if success:
             run = max(self.run, 0) + 1
             return Counter(True if run >= timing.successes else self.passed, run, at)
-        if at < timing.delay or at - self.last_counted < timing.period * 0.9:
+        if at < timing.delay or at - self.last_counted < timing.period:
             return self
         run = min(self.run, 0) - 1
         return Counter(False if -run >= timing.failures else self.passed, run, at)
@@ -111,6 +111,7 @@ async def _http(http: Object, port: int, address: str) -> bool:
 async def _tcp(port: int, address: str) -> bool:
     _, writer = await asyncio.open_connection(address, port)
     writer.close()
+    await writer.wait_closed()
     return True
 
 
