@@ -26,7 +26,10 @@ class Access:
 
     async def headers(self) -> dict[str, str]:
         """The authorization header, if any. Cheap: the loader re-reads a rotating token only when it is due."""
-        token = self._configuration.get_api_key_with_prefix("authorization") or self._configuration.access_token
+        token = (
+            self._configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
+            or self._configuration.access_token
+        )
         if token:
             return {"Authorization": token if token.lower().startswith(("bearer ", "basic ")) else f"Bearer {token}"}
         if self._configuration.username:
@@ -36,7 +39,9 @@ class Access:
     def kopf_fields(self) -> dict[str, Any]:
         """The same credentials as keyword arguments of kopf's ConnectionInfo."""
         configuration = self._configuration
-        scheme, _, token = (configuration.get_api_key_with_prefix("authorization") or "").rpartition(" ")
+        scheme, _, token = (
+            configuration.get_api_key_with_prefix("BearerToken", alias="authorization") or ""
+        ).rpartition(" ")
         return {
             "server": self.server,
             "ca_path": configuration.ssl_ca_cert,
