@@ -19,10 +19,13 @@ from provider.edge.kube.auth import Access, AccessError, find_access
 from provider.edge.kube.client import Client
 from provider.edge.kube.discovery import MissingKind, find_versions
 from provider.edge.kube.errors import KubeError, Unavailable
+from provider.edge.kube.resources import NETWORKS, ZONES
 from provider.edge.metrics import Metrics
 from provider.engine.lease import Lease
+from provider.engine.watch import Watch
 from provider.flags import Flags
 from provider.leading import Leading, Options
+from provider.zoning import Zoning
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 LEASE_NAME = "pxnet-provider"
@@ -63,11 +66,18 @@ async def _run(options: Flags, access: Access) -> None:
             events = Events(kube, clock)
 
             async def lead() -> None:
-                leading = Leading(kube, clock, events, metrics, settings)
+                leading = Leading(
+                    kube, clock, events, metrics, settings,
+                    lambda own: Zoning(kube, own.view, own.books, clock, events, settings.namespace),
+                )  # fmt: skip
+                assert leading.networks is not None
+                watch = Watch(access, (ZONES, NETWORKS), leading.networks.changed, settings.namespace)
                 metrics.leading(True)
                 await health.set(LEADER, True)
                 try:
-                    await leading.run()
+                    async with asyncio.TaskGroup() as group:
+                        group.create_task(leading.run())
+                        group.create_task(watch.run())
                 finally:
                     metrics.leading(False)
                     await health.set(LEADER, False)

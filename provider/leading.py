@@ -32,7 +32,7 @@ from provider.edge.events import Events
 from provider.edge.kube.blocks import BOOK_LABEL, BlockStore, KubeBlocks
 from provider.edge.kube.client import Kube
 from provider.edge.kube.reflector import Reflector
-from provider.edge.kube.resources import ADDRESSES, BLOCKS, CLAIMS, CLUSTERS, GLOBAL_POOLS, POOLS
+from provider.edge.kube.resources import ADDRESSES, BLOCKS, CLAIMS, CLUSTERS, GLOBAL_POOLS, POOLS, Resource
 from provider.edge.metrics import Metrics
 from provider.engine.queue import Queue
 
@@ -82,8 +82,16 @@ class Networks(Protocol):
         """Reconcile zones and networks until cancelled."""
         ...
 
+    def changed(self, resource: Resource, key: Key) -> None:
+        """The watch saw a zone or a network change."""
+        ...
+
     def book_changed(self, book: str) -> None:
         """The usage of a network's book changed."""
+        ...
+
+    def pool_changed(self, old: Pool | None, new: Pool | None) -> None:
+        """A pool came, went or changed."""
         ...
 
 
@@ -200,6 +208,8 @@ class Leading:
 
     def _pool_changed(self, key: Key, old: Pool | None, new: Pool | None) -> None:
         self.view.index_pool(old, new)
+        if self.networks is not None:
+            self.networks.pool_changed(old, new)
         pool = new if new is not None else old
         assert pool is not None
         self.pool_queue.add(pool.key)
