@@ -1,9 +1,11 @@
 """`python -m e2e.bed up|down|clean|list|build`: beds that stay up, for people and scripts."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from e2e.bed import background, binaries, leftovers, slots
 from e2e.bed.bed import Bed
@@ -21,6 +23,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     choice.add_argument("--name", help='what to call it; "bed<number>" without')
     choice.add_argument("--light", action="store_true", help="the control plane alone: no Cluster API, node or PVE")
     choice.add_argument("--with-peer", action="store_true", help="with the in-cluster IPAM provider too")
+    choice.add_argument(
+        "--kubeconfig",
+        type=Path,
+        default=os.environ.get("KUBECONFIG") or None,
+        help="use this cluster, not a control plane of the bed's own; KUBECONFIG of the environment without",
+    )
     commands.add_parser("up", parents=[choice], help="start a bed and leave it running")
     # What `up` starts in the background; of no use by hand.
     commands.add_parser("hold", parents=[choice])
@@ -39,6 +47,8 @@ def chosen_parts(options: argparse.Namespace) -> Parts:
     """The parts an `up` command line asks for. Raises BedError for what excludes itself."""
     if options.light and options.with_peer:
         raise BedError("--with-peer needs a node to run on: leave --light away")
+    if options.light and options.kubeconfig:
+        raise BedError(f"--light is a control plane alone, and {options.kubeconfig} is one: unset KUBECONFIG")
     return LIGHT if options.light else replace(FULL, peer=options.with_peer)
 
 
@@ -47,7 +57,8 @@ def up(options: argparse.Namespace, progress: Progress) -> None:
     binaries.ensure((*CONTROL_PLANE_TOOLS, *parts.tools), progress)
     words = ["--light"] * options.light + ["--with-peer"] * options.with_peer
     names = ["--name", options.name] if options.name else []
-    print(background.raise_bed([*names, *words]).text())
+    existing = ["--kubeconfig", str(options.kubeconfig.absolute())] if options.kubeconfig else []
+    print(background.raise_bed([*names, *words, *existing]).text())
 
 
 def down(options: argparse.Namespace, progress: Progress) -> None:
@@ -85,7 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             case "up":
                 up(options, progress)
             case "hold":
-                background.hold(Bed(options.name, chosen_parts(options), progress=progress, background=True))
+                parts, existing = chosen_parts(options), options.kubeconfig
+                background.hold(Bed(options.name, parts, progress=progress, background=True, existing=existing))
             case "down":
                 down(options, progress)
             case "clean":

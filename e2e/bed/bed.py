@@ -21,6 +21,7 @@ from typing import Self
 from e2e.bed import binaries, leftovers, slots
 from e2e.bed.control_plane import ControlPlane, Places
 from e2e.bed.errors import BedError
+from e2e.bed.existing import ExistingControlPlane
 from e2e.bed.kubeconfig import write_kubeconfig
 from e2e.bed.network import BedNetwork
 from e2e.bed.parts import FULL, Parts, SimulatedPve, install_providers, start_certificates, start_kubelet, start_pve
@@ -42,6 +43,7 @@ class Bed:
     name      [a-z0-9-], at most 40 characters; "bed<number>" without one
     base      directory that gets the bed's own directory; build/beds of the tree without one
     progress  where to say what is done; standard error without one
+    existing  kubeconfig of a cluster to use in place of a control plane of its own
     background  marks a bed that is left running on purpose, which a plain `down` may stop
     """
 
@@ -53,11 +55,13 @@ class Bed:
         base: Path | None = None,
         progress: Progress | None = None,
         background: bool = False,
+        existing: Path | None = None,
     ) -> None:
         if name is not None and not NAME.fullmatch(name):
             raise BedError(f"bed name {name!r}: use at most 40 of a-z, 0-9 and -, ending in a letter or digit")
         self._wanted_name = name
         self._background = background
+        self._existing = existing
         self._base = (base or TREE / "build" / "beds").absolute()
         self.parts = parts
         self.progress = progress or Progress()
@@ -130,7 +134,7 @@ class Bed:
         """A kubeconfig with a day's token of that service account, to run a program by hand under its own rights."""
         token = self.kubectl("create", "token", name, "--namespace", namespace, "--duration", "24h").strip()
         path = self.directory / "pki" / f"{namespace}-{name}.kubeconfig"
-        return write_kubeconfig(path, self.control_plane.server, self.control_plane.authority.certificate, token)
+        return write_kubeconfig(path, self.control_plane.server, self.control_plane.trust, token)
 
     def _start(self) -> None:
         needed = binaries.ensure((*CONTROL_PLANE_TOOLS, *self.parts.tools), self.progress)
@@ -153,13 +157,20 @@ class Bed:
         self.network.create()
 
         self.kubectl_path = needed["kubectl"]
-        places = Places(self.directory / "pki", self.logs, record.scratch)
-        self.control_plane = ControlPlane(self.network, places, needed)
+        self.control_plane = self._make_control_plane(needed, record.scratch)
         closing.callback(self.control_plane.stop)
         with self.progress.step(f"{self.name}: control plane", 4):
             self.control_plane.start(controllers=self.parts.controllers)
         closing.callback(self._stop_processes)
         self._start_parts(needed)
+
+    def _make_control_plane(self, programs: Mapping[str, Path], scratch: Path) -> ControlPlane | ExistingControlPlane:
+        secrets = self.directory / "pki"
+        if self._existing is None:
+            return ControlPlane(self.network, Places(secrets, self.logs, scratch), programs)
+        self.progress.say(f"{self.name}: using the cluster of {self._existing}; what is installed there stays there")
+        target = secrets / "admin.kubeconfig"
+        return ExistingControlPlane(self._existing, target, self.kubectl_path, self.network, self.logs)
 
     def _start_parts(self, programs: Mapping[str, Path]) -> None:
         if self.parts.kubelet:

@@ -65,6 +65,11 @@ class ControlPlane:
         self._processes: dict[str, Process] = {}
         self._ssl: ssl.SSLContext | None = None
 
+    @property
+    def trust(self) -> bytes:
+        """What certifies the API server, PEM."""
+        return self.authority.certificate
+
     def start(self, *, controllers: bool = True) -> None:
         """Start and wait until it answers; without `controllers` nothing acts on what is stored."""
         self._write_secrets()

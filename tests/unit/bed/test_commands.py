@@ -11,6 +11,11 @@ from e2e.bed.parts import FULL, LIGHT, Parts
 from e2e.bed.slots import Record
 
 
+@pytest.fixture(autouse=True)
+def no_cluster_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+
+
 def record(name: str, *, background: bool) -> Record:
     return Record(0, name, 1, Path("/a"), Path("/b"), background)
 
@@ -24,6 +29,14 @@ def test_up_is_the_whole_bed_and_light_the_control_plane_alone() -> None:
 def test_a_peer_without_a_node_is_refused() -> None:
     with pytest.raises(BedError, match="leave --light away"):
         chosen_parts(parse(["up", "--light", "--with-peer"]))
+
+
+def test_the_callers_cluster_is_used_where_one_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/some/where")
+    assert parse(["up"]).kubeconfig == Path("/some/where")
+    assert parse(["up", "--kubeconfig", "/else/where"]).kubeconfig == Path("/else/where")
+    with pytest.raises(BedError, match="--light is a control plane alone, and /some/where is one"):
+        chosen_parts(parse(["up", "--light"]))
 
 
 def test_parts_name_what_they_lack() -> None:
