@@ -92,7 +92,7 @@ class NetworkController:
         resolution = resolve(seen)
         plan = plan_pools(key, None if resolution.removable else resolution.offer, await self._pools(key))
         if resolution.removable:
-            return await self._remove(key, network, plan)
+            return await self._remove(key, raw, network, resolution, plan)
         try:
             waiting = bool(resolution.waiting or seen.elsewhere)
             return await self._bring_about(key, raw, network, resolution, plan, waiting)
@@ -294,7 +294,9 @@ class NetworkController:
                 condition.message or "the network is ready",
             )
 
-    async def _remove(self, key: NetworkKey, network: ProxmoxNetwork, plan: PoolPlan) -> float | None:
+    async def _remove(
+        self, key: NetworkKey, raw: Json, network: ProxmoxNetwork, resolution: Resolution, plan: PoolPlan
+    ) -> float | None:
         """Nobody wants it and nobody holds an address: pools first, then books and blocks, then the network."""
         namespace, name = key
         if not network.metadata.deleting:
@@ -304,10 +306,15 @@ class NetworkController:
             return SOON
         # From here on nothing is given, so that no address can appear between this look and the end.
         offer = self._catalog.current(key)
-        for book in resolve(self._judge(key, network, {}, {})).books:
+        for book in resolution.books:
             self._books.publish(book)
         if any((await self._holders(key)).values()):
             return SOON
+        for family in self._published.get(key, ()):
+            # Addresses at rest end with their blocks, and the next network on this segment would give them at once.
+            if (await self._books.usage(book_name(*key, family))).tally.held:
+                await self._write(key, raw, network, resolution, None, {})
+                return WAITING
         await self._change_pools(key, plan)
         if plan.remaining:
             return ENDING

@@ -130,8 +130,9 @@ def _refusal(seen: Seen) -> Finding | None:
     if not seen.zone_exists:
         return Finding(NetworkReason.ZONE_NOT_FOUND, f"there is no ProxmoxNetworkZone {seen.zone!r}")
     if seen.wanted is None:
-        text = f"zone {seen.zone} has no network {name!r} for namespace {namespace!r}; ask its admin for a row in "
-        "spec.networks"
+        text = (
+            f"zone {seen.zone} has no row {name!r} for namespace {namespace!r} in spec.networks; ask its admin for one"
+        )
         return Finding(NetworkReason.NAMESPACE_NOT_ALLOWED, text)
     if seen.wanted.problems:
         text = listed([str(problem) for problem in seen.wanted.problems])
