@@ -31,6 +31,7 @@ from provider.edge.clock import Clock
 from provider.edge.events import Events
 from provider.edge.kube.blocks import BOOK_LABEL, BlockStore, KubeBlocks
 from provider.edge.kube.client import Kube
+from provider.edge.kube.errors import Unavailable
 from provider.edge.kube.reflector import Reflector
 from provider.edge.kube.resources import ADDRESSES, BLOCKS, CLAIMS, CLUSTERS, GLOBAL_POOLS, POOLS, Resource
 from provider.edge.metrics import Metrics
@@ -159,7 +160,7 @@ class Leading:
                     group.create_task(reflector.run())
                 await asyncio.gather(*(reflector.synced.wait() for reflector in self.reflectors))
                 if self.networks is not None:
-                    await self.networks.load()
+                    await self._load(self.networks)
                     group.create_task(self.networks.run())
                 for pool in [*self.view.pools.values()]:
                     self.books.binding(pool)
@@ -171,6 +172,15 @@ class Leading:
         finally:
             self.ready.clear()
             self.books.close()
+
+    async def _load(self, networks: Networks) -> None:
+        """Read zones and networks, however long the API server takes: it may be starting, or have just got their kinds."""
+        while True:
+            try:
+                return await networks.load()
+            except Unavailable as error:
+                log.info("zones and networks cannot be read yet", error=str(error))
+                await self.clock.sleep(0.5)
 
     async def _resync(self) -> None:
         while True:
