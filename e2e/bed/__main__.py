@@ -54,7 +54,8 @@ def chosen_parts(options: argparse.Namespace) -> Parts:
 
 def up(options: argparse.Namespace, progress: Progress) -> None:
     parts = chosen_parts(options)
-    binaries.ensure((*CONTROL_PLANE_TOOLS, *parts.tools), progress)
+    # Built here, where Ctrl-C reaches the compiler too; the bed itself says what it takes from where.
+    binaries.ensure((*CONTROL_PLANE_TOOLS, *parts.tools), progress, announce=False)
     words = ["--light"] * options.light + ["--with-peer"] * options.with_peer
     names = ["--name", options.name] if options.name else []
     existing = ["--kubeconfig", str(options.kubeconfig.absolute())] if options.kubeconfig else []

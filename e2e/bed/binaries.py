@@ -34,13 +34,16 @@ def cache_directory() -> Path:
     return Path(os.environ.get("PXNET_CACHE") or Path.home() / ".cache" / "pxnet")
 
 
-def ensure(names: Iterable[str], progress: Progress | None = None) -> dict[str, Path]:
-    """Paths of the named tools, building what is not there. Raises BuildError with the end of go's output."""
+def ensure(names: Iterable[str], progress: Progress | None = None, *, announce: bool = True) -> dict[str, Path]:
+    """Paths of the named tools, building what is not there. Raises BuildError with the end of go's output.
+
+    With `announce` it also says which programs KUBEBUILDER_ASSETS lacks.
+    """
     progress = progress or Progress()
     found: dict[str, Path] = {}
     missing: list[Tool] = []
     for tool in map(find, names):
-        path = _asset(tool, progress) or built_path(tool)
+        path = _asset(tool, progress if announce else None) or built_path(tool)
         found[tool.name] = path
         if not path.exists():
             missing.append(tool)
@@ -84,14 +87,15 @@ def _version(tool: Tool) -> str:
     return pinned_version(tool.module, (tool.home_directory / "go.mod").read_text())
 
 
-def _asset(tool: Tool, progress: Progress) -> Path | None:
+def _asset(tool: Tool, progress: Progress | None) -> Path | None:
     directory = os.environ.get("KUBEBUILDER_ASSETS")
     if not directory or tool.name not in ASSETS:
         return None
     path = Path(directory).absolute() / tool.name
     if path.is_file() and os.access(path, os.X_OK):
         return path
-    progress.say(f"KUBEBUILDER_ASSETS={directory} has no program {tool.name}: using one built here")
+    if progress is not None:
+        progress.say(f"KUBEBUILDER_ASSETS={directory} has no program {tool.name}: using one built here")
     return None
 
 

@@ -16,6 +16,8 @@ from typing import IO
 from e2e.bed.errors import BedError
 
 SLOTS = 64
+# One place for the whole machine, as the namespaces are: two would each think the other's beds dead.
+RECORDS = Path("/run/pxnet/beds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,6 @@ class Slot:
         with _registry():
             _path(self.record.index).unlink(missing_ok=True)
             self._held.close()
-
-
-def runtime_directory() -> Path:
-    """Where the records are: /run/pxnet/beds, or PXNET_RUN."""
-    return Path(os.environ.get("PXNET_RUN") or "/run/pxnet/beds")
 
 
 def take(name: str | None, directory: Path, scratch: Path, *, background: bool = False) -> Slot:
@@ -97,7 +94,7 @@ def take_dead() -> list[Slot]:
 
 
 def _path(index: int) -> Path:
-    return runtime_directory() / f"{index}.json"
+    return RECORDS / f"{index}.json"
 
 
 def _lock(file: IO[str]) -> bool:
@@ -111,16 +108,13 @@ def _lock(file: IO[str]) -> bool:
 @contextmanager
 def _registry() -> Iterator[None]:
     """All changes of the set of records happen one at a time."""
-    directory = runtime_directory()
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with (directory / ".lock").open("w") as lock:
+        RECORDS.mkdir(parents=True, exist_ok=True)
+        with (RECORDS / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
     except PermissionError as error:
-        raise BedError(
-            f"cannot write {directory} ({error.strerror}): run as root, or point PXNET_RUN elsewhere"
-        ) from None
+        raise BedError(f"cannot write {RECORDS} ({error.strerror}): run the bed as root") from None
 
 
 def _records() -> Iterator[tuple[Record, bool]]:

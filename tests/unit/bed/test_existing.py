@@ -33,7 +33,7 @@ def test_no_current_context_says_what_to_do() -> None:
 
 
 def test_a_beds_own_kubeconfig_and_a_missing_one_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PXNET_RUN", str(tmp_path / "run"))
+    monkeypatch.setattr(slots, "RECORDS", tmp_path / "run")
     slot = slots.take("mine", tmp_path, tmp_path)
     with pytest.raises(BedError, match="KUBECONFIG is that of bed 'mine', which is up: unset it"):
         refuse_own(tmp_path / "mine" / "pki" / "admin.kubeconfig")

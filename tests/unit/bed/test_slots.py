@@ -13,17 +13,18 @@ HOLDER = """
 import sys
 from pathlib import Path
 from e2e.bed import slots
+slots.RECORDS = Path(sys.argv[2])
 slot = slots.take("dead", Path("/base"), Path("/scratch"))
 print(slot.record.index, flush=True)
 if sys.argv[1] == "half":
-    open(slots.runtime_directory() / "0.json", "w").close()
+    open(slots.RECORDS / "0.json", "w").close()
 sys.stdin.read()
 """
 
 
 @pytest.fixture(autouse=True)
 def own_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PXNET_RUN", str(tmp_path / "run"))
+    monkeypatch.setattr(slots, "RECORDS", tmp_path / "run")
 
 
 def take(name: str | None = None, *, background: bool = False) -> slots.Slot:
@@ -65,7 +66,9 @@ def test_all_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("how", ["whole", "half"])
 def test_a_dead_holder_is_found_and_its_number_can_be_cleaned(how: str) -> None:
     """Also one that died between making its record and writing it: then the number alone is known."""
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, how], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, how, str(slots.RECORDS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert holder.stdin is not None
     assert holder.stdout is not None
     with holder.stdin, holder.stdout:
