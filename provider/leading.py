@@ -174,7 +174,7 @@ class Leading:
             self.books.close()
 
     async def _load(self, networks: Networks) -> None:
-        """Read zones and networks, however long the API server takes: it may be starting, or have just got their kinds."""
+        """Read zones and networks, however long it takes: the API server may be starting, or have just got the kinds."""
         while True:
             try:
                 return await networks.load()

@@ -5,6 +5,7 @@ as the in-cluster provider reads them. Everything else is refused with the entry
 """
 
 import enum
+import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -49,8 +50,12 @@ def parse_address(text: str) -> tuple[Family, int]:
 
 
 def format_address(family: Family, address: int) -> str:
-    """The canonical text: lower case and shortest form for IPv6."""
-    return str(netaddr.IPAddress(address, 4 if family is Family.IPv4 else 6))
+    """The canonical text: lower case and shortest form for IPv6.
+
+    By the standard library, since netaddr follows the C library, which writes the lowest IPv6 addresses as ::1.2.3.4;
+    the API server calls that not canonical.
+    """
+    return str(ipaddress.IPv4Address(address) if family is Family.IPv4 else ipaddress.IPv6Address(address))
 
 
 def parse_cidr(text: str) -> tuple[Family, Interval]:

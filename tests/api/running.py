@@ -13,7 +13,11 @@ from e2e.bed.binaries import module_dir
 from e2e.bed.processes import Command, Process, start
 from tests.api.witness import CRD, Json, Witness, until
 
-IPAM_KINDS = ("ipaddressclaims.ipam.cluster.x-k8s.io", "ipaddresses.ipam.cluster.x-k8s.io", "clusters.cluster.x-k8s.io")
+CLUSTER_API_FILES = (
+    "ipam.cluster.x-k8s.io_ipaddressclaims.yaml",
+    "ipam.cluster.x-k8s.io_ipaddresses.yaml",
+    "cluster.x-k8s.io_clusters.yaml",
+)
 START_SECONDS = 40.0
 
 _numbers = itertools.count(1)
@@ -21,15 +25,12 @@ _numbers = itertools.count(1)
 
 def cluster_api_kinds() -> list[Json]:
     """The definitions of claims, addresses and clusters that Cluster API's module brings."""
-    files = (module_dir("capi-core") / "core" / "config" / "crd" / "bases").glob("*.yaml")
-    found = [yaml.safe_load(file.read_text()) for file in files if file.stem.split("_")[-1] in _plurals()]
-    kinds = [kind for kind in found if kind["metadata"]["name"] in IPAM_KINDS]
-    assert len(kinds) == len(IPAM_KINDS)
-    return kinds
+    bases = module_dir("capi-core") / "core" / "config" / "crd" / "bases"
+    return [_read(bases / file) for file in CLUSTER_API_FILES]
 
 
 def own_kinds() -> list[Json]:
-    return [yaml.safe_load(file.read_text()) for file in sorted((TREE / "crds").rglob("*.yaml"))]
+    return [_read(file) for file in sorted((TREE / "crds").rglob("*.yaml"))]
 
 
 def install(witness: Witness, kinds: list[Json]) -> None:
@@ -69,8 +70,9 @@ def log_of(process: Process) -> str:
     return Path(process.command.log).read_text()
 
 
-def _plurals() -> set[str]:
-    return {name.partition(".")[0] for name in IPAM_KINDS}
+def _read(file: Path) -> Json:
+    kind: Json = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
+    return kind
 
 
 def _established(witness: Witness, name: str) -> bool:

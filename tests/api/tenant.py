@@ -13,6 +13,7 @@ from tests.api.witness import (
     CLUSTER,
     GLOBAL_POOL,
     IPAM,
+    LOOK_EVERY,
     NAMESPACE,
     POOL,
     Json,
@@ -186,11 +187,10 @@ class Tenant:
     def counted(self, pool: PoolRef, total: int, used: int, out_of_range: int = 0) -> None:
         """Wait until the pool's status says these numbers, and free accordingly."""
         wanted = (total, used, total - used, out_of_range)
-        seen: list[object] = []
-        try:
-            until(lambda: seen.append(self.counts(pool)) or seen[-1] == wanted, "the counts", 10.0)
-        except AssertionError as error:
-            raise AssertionError(f"{pool} says {seen[-1]} and not {wanted} (total, used, free, outOfRange)") from error
+        deadline = time.monotonic() + 10.0
+        while (found := self.counts(pool)) != wanted:
+            assert time.monotonic() < deadline, f"{pool} says {found}, not {wanted} (total, used, free, outOfRange)"
+            time.sleep(LOOK_EVERY)
 
     def blocks(self, pool: PoolRef) -> list[Json]:
         """The blocks of a pool's own book."""
