@@ -107,6 +107,8 @@ class Pod:
         image = self._machine.images.get(short_name(spec["image"]))
         if image is None:
             raise ProcessError(f"no local program stands for image {spec['image']}")
+        if self._pod["spec"].get("initContainers"):
+            raise ProcessError("this kubelet does not run init containers")
         if trouble := probes.refusal(spec):
             raise ProcessError(f"container {spec['name']}: {trouble}")
         user, group = identity(self._pod, spec, image)
