@@ -44,7 +44,7 @@ IN_THE_NETWORK = f"has(params.status) && ({_inside('ipv4')} || {_inside('ipv6')}
 
 def documents() -> list[Json]:
     """The policy and its binding. It is asked once for each ProxmoxNetwork of the pool's namespace."""
-    marks = f"{{'{PAUSED_ANNOTATION}': 'true', '{NETWORK_ANNOTATION}': params.metadata.name}}"
+    marks = f"{{'{PAUSED_ANNOTATION}': 'true', '{NETWORK_ANNOTATION}': string(params.metadata.name)}}"
     mutation = f"Object{{metadata: Object.metadata{{annotations: {marks}, finalizers: ['{PROTECT_POOL_FINALIZER}']}}}}"
     return [
         {

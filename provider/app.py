@@ -19,6 +19,7 @@ from provider.edge.kube.auth import Access, AccessError, find_access
 from provider.edge.kube.client import Client
 from provider.edge.kube.discovery import MissingKind, find_versions
 from provider.edge.kube.errors import KubeError, Unavailable
+from provider.edge.kube.ownership import ForeignKind, require_own_kinds
 from provider.edge.kube.resources import NETWORKS, ZONES
 from provider.edge.metrics import Metrics
 from provider.engine.lease import Lease
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logs.configure(options.log_level, options.log_format)
     try:
         asyncio.run(_run(options, find_access(options.kubeconfig, options.context)))
-    except (AccessError, HealthError, MissingKind, Wrong) as error:
+    except (AccessError, ForeignKind, HealthError, MissingKind, Wrong) as error:
         print(f"pxnet: {error}", file=sys.stderr)
         return 1
     return 0
@@ -108,6 +109,7 @@ async def _settings(kube: Client, options: Flags) -> Options:
     for left in range(START_TRIES, -1, -1):
         try:
             ipam, cluster = await find_versions(kube)
+            await require_own_kinds(kube)
             break
         except Unavailable as error:
             if not left:
