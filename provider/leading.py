@@ -25,13 +25,14 @@ from provider.api.ipam import (
 from provider.api.pool import Pool, read_pool
 from provider.controllers.books import Books
 from provider.controllers.claim import ClaimController
+from provider.controllers.leftovers import Leftovers
 from provider.controllers.pool import PoolController
 from provider.controllers.view import View
 from provider.edge.clock import Clock
 from provider.edge.events import Events
 from provider.edge.kube.blocks import BOOK_LABEL, BlockStore, KubeBlocks
 from provider.edge.kube.client import Kube
-from provider.edge.kube.errors import Unavailable
+from provider.edge.kube.errors import KubeError, Unavailable
 from provider.edge.kube.reflector import Reflector
 from provider.edge.kube.resources import ADDRESSES, BLOCKS, CLAIMS, CLUSTERS, GLOBAL_POOLS, POOLS, Resource
 from provider.edge.metrics import Metrics
@@ -142,7 +143,9 @@ class Leading:
         self.claim_queue: Queue[Key] = Queue("claims", claim_controller.reconcile, clock, options.workers)
         self.pool_queue: Queue[PoolKey] = Queue("pools", self._reconcile_pool, clock, 4)
         self._due: set[PoolKey] = set()
+        self._leftovers = Leftovers(kube, view, self.books)
         self.networks = networks(self) if networks is not None else None
+        self._bound = False
         self.ready = asyncio.Event()
 
     @property
@@ -162,6 +165,8 @@ class Leading:
                 if self.networks is not None:
                     await self._load(self.networks)
                     group.create_task(self.networks.run())
+                # Not earlier: a pool bound before its network is known would get a book of its own.
+                self._bound = True
                 for pool in [*self.view.pools.values()]:
                     self.books.binding(pool)
                 log.info("ready", claims=len(self.claims.objects), addresses=len(self.addresses.objects))
@@ -184,6 +189,10 @@ class Leading:
 
     async def _resync(self) -> None:
         while True:
+            try:
+                await self._leftovers.clear()
+            except KubeError as error:
+                log.info("leftovers stay until the next look", error=str(error))
             await self.clock.sleep(RESYNC)
             self.books.reopen_all()
             for key in [*self.claims.objects]:
@@ -193,7 +202,7 @@ class Leading:
 
     def _claim_changed(self, key: Key, old: Claim | None, new: Claim | None) -> None:
         self.view.index_claim(key, old, new)
-        if old is not None and (new is None or new.uid != old.uid):
+        if self._bound and old is not None and (new is None or new.uid != old.uid):
             self.books.claim_gone(old.uid)
         self.claim_queue.add(key)
 
@@ -201,9 +210,9 @@ class Leading:
         self.view.index_address(key, old, new)
         changed = new if new is not None else old
         assert changed is not None
-        if new is None:
+        if self._bound and new is None:
             self.books.address_gone(changed)
-        elif old is None:
+        elif self._bound and new is not None and old is None:
             self.books.address_found(new)
         if old is None or new is None or old.pool_key != new.pool_key:
             self._pool_due(changed.pool_key)
@@ -223,7 +232,7 @@ class Leading:
         pool = new if new is not None else old
         assert pool is not None
         self.pool_queue.add(pool.key)
-        if new is not None:
+        if self._bound and new is not None:
             self.books.binding(new)
         if old is None or new is None or _offer(old) != _offer(new):
             for claim in self.view.claims_of_pool(pool.key):

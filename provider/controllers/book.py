@@ -152,6 +152,7 @@ class Book:
         return self._held.get(uid)
 
     def close(self) -> None:
+        """Serve nothing more. Who still waits is told that nothing is known of its request."""
         for task in (self._committer, self._sweeper):
             if task is not None:
                 task.cancel()
@@ -316,9 +317,8 @@ class Book:
 
 
 def _fail(batch: Sequence[_Pending], error: BaseException) -> None:
+    # A closed book must not cancel the worker that asked: that would end the worker, not its question.
+    closed = isinstance(error, asyncio.CancelledError)
     for item in batch:
         if not item.done.done():
-            if isinstance(error, asyncio.CancelledError):
-                item.done.cancel()
-            else:
-                item.done.set_exception(error)
+            item.done.set_exception(Unavailable("the book was closed") if closed else error)

@@ -13,17 +13,17 @@ from provider.api.network import NETWORK_FINALIZER, ProxmoxNetwork
 from provider.api.zone import ProxmoxNetworkZone
 from provider.controllers.books import Books
 from provider.controllers.catalog import Catalog
+from provider.controllers.seeing import see_network
 from provider.controllers.view import View
 from provider.core.addresses import Family
 from provider.core.blocks import Entry
 from provider.core.books import Usage
 from provider.core.conditions import conditions, transitions
-from provider.core.names import MANAGED_BY, NetworkKey, book_name, pool_names
+from provider.core.names import NetworkKey, book_name, pool_names
 from provider.core.network_pools import PoolPlan, plan_pools
 from provider.core.network_status import network_status, statements
 from provider.core.networks import Finding, NetworkReason, Resolution, Seen, books_in_force, resolve
 from provider.core.offers import Offer
-from provider.core.overlaps import ForeignPool, contested, overlapped, read_foreign_pool
 from provider.core.patches import merge_patch
 from provider.core.ranges import Ranges
 from provider.edge.clock import Clock
@@ -71,7 +71,7 @@ class NetworkController:
     def serve(self, key: NetworkKey) -> None:
         """Publish what a network's status says is in force, before anything is given from anywhere."""
         published = self._published.setdefault(key, set())
-        for book in books_in_force(self._judge(key, self._catalog.networks[key], {}, {})):
+        for book in books_in_force(self._see(key, self._catalog.networks[key], {}, {})):
             if book.family not in published:
                 self._books.publish(book)
                 published.add(book.family)
@@ -88,7 +88,7 @@ class NetworkController:
         await self._find_zone(network.spec.zone)
         self.serve(key)
         held = await self._holders(key)
-        seen = self._judge(key, network, held, await self._elsewhere(key))
+        seen = self._see(key, network, held, await self._elsewhere(key))
         resolution = resolve(seen)
         plan = plan_pools(key, None if resolution.removable else resolution.offer, await self._pools(key))
         if resolution.removable:
@@ -99,32 +99,8 @@ class NetworkController:
         except (Conflict, NotFound):
             return SOON
 
-    def _judge(self, key: NetworkKey, network: ProxmoxNetwork, held: Held, elsewhere: Mapping[Family, Ranges]) -> Seen:
-        zone = network.spec.zone
-        wanted, current = self._catalog.offer(zone, key), self._catalog.current(key)
-        offer = wanted if wanted is not None and not wanted.problems else None
-        clashes = contested(key, offer, current, self._catalog.rivals(offer.segment)) if offer is not None else ()
-        taken, messages = overlapped([place for place in (offer, current) if place], self._foreign_pools())
-        return Seen(
-            key=key,
-            zone=zone,
-            deleting=network.metadata.deleting,
-            made_by_us=network.metadata.labels.get(MANAGED_BY[0]) == MANAGED_BY[1],
-            current=current,
-            zone_exists=zone in self._catalog.zones,
-            wanted=wanted,
-            contested=clashes,
-            overlapped=taken,
-            overlap_messages=messages,
-            elsewhere=elsewhere,
-            holders=held,
-        )
-
-    def _foreign_pools(self) -> list[ForeignPool]:
-        bridges = self._catalog.bridges
-        marked = [pool for pool in self._view.pools.values() if pool.zone is not None]
-        read = [read_foreign_pool(pool, bridges) for pool in marked]
-        return [pool for pool in read if isinstance(pool, ForeignPool)]
+    def _see(self, key: NetworkKey, network: ProxmoxNetwork, held: Held, elsewhere: Mapping[Family, Ranges]) -> Seen:
+        return see_network(self._catalog, self._view.pools.values(), key, network, held, elsewhere)
 
     def _note(self, key: NetworkKey, network: ProxmoxNetwork) -> None:
         before = self._catalog.networks.get(key)

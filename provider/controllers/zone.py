@@ -10,13 +10,12 @@ from provider.api.meta import Condition
 from provider.api.network import ProxmoxNetwork
 from provider.api.zone import ProxmoxNetworkZone
 from provider.controllers.catalog import Catalog
+from provider.controllers.seeing import see_zone
 from provider.controllers.view import View
 from provider.core import zones
 from provider.core.conditions import conditions, transitions
 from provider.core.names import ZONE_FINALIZER, NetworkKey
-from provider.core.overlaps import ForeignPool, contested, read_foreign_pool
 from provider.core.patches import merge_patch
-from provider.core.spans import Problem
 from provider.core.zones import Seen, ZonePlan
 from provider.edge.clock import Clock
 from provider.edge.events import Events
@@ -60,7 +59,7 @@ class ZoneController:
             return None
         zone = ProxmoxNetworkZone.model_validate(raw)
         self._look_at(self._catalog.put_zone(zone))
-        seen = self._gather(zone)
+        seen = see_zone(self._catalog, self._view.pools.values(), zone)
         plan = zones.decide(seen)
         try:
             return await self._apply(raw, seen, plan)
@@ -71,32 +70,6 @@ class ZoneController:
         for key in keys:
             if key in self._catalog.networks:
                 self._look(key)
-
-    def _gather(self, zone: ProxmoxNetworkZone) -> Seen:
-        name = zone.metadata.name
-        offers = self._catalog.offers(name)
-        keys = {*offers, *self._catalog.of_zone(name)}
-        networks = {key: self._catalog.networks[key] for key in keys if key in self._catalog.networks}
-        pools = [
-            read_foreign_pool(pool, self._catalog.bridges) for pool in self._view.pools.values() if pool.zone == name
-        ]
-        # A pool may also be marked with another zone of the same bridge.
-        others = [
-            read_foreign_pool(pool, self._catalog.bridges)
-            for pool in self._view.pools.values()
-            if pool.zone is not None and pool.zone != name
-        ]
-        return Seen(
-            zone=zone,
-            offers=offers,
-            contested={
-                key: contested(key, offer, self._catalog.current(key), self._catalog.rivals(offer.segment))
-                for key, offer in offers.items()
-            },
-            networks=networks,
-            pools=tuple(pool for pool in (*pools, *others) if isinstance(pool, ForeignPool)),
-            pool_problems=tuple(pool for pool in pools if isinstance(pool, Problem)),
-        )
 
     async def _apply(self, raw: Json, seen: Seen, plan: ZonePlan) -> float | None:
         zone = seen.zone
