@@ -1,0 +1,74 @@
+"""Everything about one network or one zone in one value, out of the copies at hand. Reads nothing, changes nothing."""
+
+from collections.abc import Iterable, Mapping
+
+from provider.api.network import ProxmoxNetwork
+from provider.api.pool import Pool
+from provider.api.zone import ProxmoxNetworkZone
+from provider.controllers.catalog import Catalog
+from provider.core import networks, zones
+from provider.core.addresses import Family
+from provider.core.names import MANAGED_BY, NetworkKey
+from provider.core.networks import Holders
+from provider.core.overlaps import ForeignPool, contested, overlapped, read_foreign_pool
+from provider.core.ranges import Ranges
+from provider.core.spans import Problem
+
+
+def see_network(
+    catalog: Catalog,
+    pools: Iterable[Pool],
+    key: NetworkKey,
+    network: ProxmoxNetwork,
+    holders: Holders,
+    elsewhere: Mapping[Family, Ranges],
+) -> networks.Seen:
+    """What `networks.resolve` wants to know."""
+    zone = network.spec.zone
+    wanted, current = catalog.offer(zone, key), catalog.current(key)
+    offer = wanted if wanted is not None and not wanted.problems else None
+    clashes = contested(key, offer, current, catalog.rivals(offer.segment)) if offer is not None else ()
+    taken, messages = overlapped([place for place in (offer, current) if place], _foreign(catalog, pools)[0])
+    return networks.Seen(
+        key=key,
+        zone=zone,
+        deleting=network.metadata.deleting,
+        made_by_us=network.metadata.labels.get(MANAGED_BY[0]) == MANAGED_BY[1],
+        current=current,
+        zone_exists=zone in catalog.zones,
+        wanted=wanted,
+        contested=clashes,
+        overlapped=taken,
+        overlap_messages=messages,
+        elsewhere=elsewhere,
+        holders=holders,
+    )
+
+
+def see_zone(catalog: Catalog, pools: Iterable[Pool], zone: ProxmoxNetworkZone) -> zones.Seen:
+    """What `zones.decide` wants to know."""
+    name = zone.metadata.name
+    offers = catalog.offers(name)
+    keys = {*offers, *catalog.of_zone(name)}
+    pools = [*pools]
+    return zones.Seen(
+        zone=zone,
+        offers=offers,
+        contested={
+            key: contested(key, offer, catalog.current(key), catalog.rivals(offer.segment))
+            for key, offer in offers.items()
+        },
+        networks={key: catalog.networks[key] for key in keys if key in catalog.networks},
+        pools=_foreign(catalog, pools)[0],
+        pool_problems=_foreign(catalog, [pool for pool in pools if pool.zone == name])[1],
+    )
+
+
+def _foreign(catalog: Catalog, pools: Iterable[Pool]) -> tuple[tuple[ForeignPool, ...], tuple[Problem, ...]]:
+    """Pools that are marked as sitting on a zone, and the marks that cannot be understood."""
+    bridges = catalog.bridges
+    read = [read_foreign_pool(pool, bridges) for pool in pools if pool.zone is not None]
+    return (
+        tuple(pool for pool in read if isinstance(pool, ForeignPool)),
+        tuple(pool for pool in read if isinstance(pool, Problem)),
+    )
