@@ -21,7 +21,7 @@ from provider.core.books import Usage
 from provider.core.conditions import conditions, transitions
 from provider.core.names import NetworkKey, book_name, pool_names
 from provider.core.network_pools import PoolPlan, plan_pools
-from provider.core.network_status import network_status, statements
+from provider.core.network_status import network_status, obstacle, statements
 from provider.core.networks import Finding, NetworkReason, Resolution, Seen, books_in_force, resolve
 from provider.core.offers import Offer
 from provider.core.patches import merge_patch
@@ -214,13 +214,7 @@ class NetworkController:
                 await self._kube.delete(POOLS, name, key[0])
             except (Invalid, Denied) as error:
                 trouble = Finding(NetworkReason.POOL_REFUSED, f"the deletion of pool {name} was refused: {error}")
-        if plan.conflicts:
-            text = f"pool {', '.join(plan.conflicts)} was made by somebody else; delete it or rename the network"
-            return Finding(NetworkReason.POOL_CONFLICT, text)
-        if plan.ending:
-            text = f"pool {', '.join(plan.ending)} is being deleted; it is made again when it is gone"
-            return Finding(NetworkReason.POOL_CONFLICT, text)
-        return trouble
+        return obstacle(plan) or trouble
 
     async def _write(
         self,
@@ -313,7 +307,7 @@ class NetworkController:
         except NotFound:
             return True
         self._catalog.put_zone(zone)
-        return self._catalog.offer(zone_name, key) is None
+        return zone.metadata.deleting or self._catalog.offer(zone_name, key) is None
 
     async def _gone(self, key: NetworkKey) -> None:
         """Gone, normally after `_end`. If somebody forced our finalizer off, its holders keep the book alive."""

@@ -24,18 +24,20 @@ def see_network(
     elsewhere: Mapping[Family, Ranges],
 ) -> networks.Seen:
     """What `networks.resolve` wants to know."""
-    zone = network.spec.zone
-    wanted, current = catalog.offer(zone, key), catalog.current(key)
+    zone = catalog.zones.get(network.spec.zone)
+    # A zone that is being deleted offers nothing any more, and waits for its networks to go.
+    offering = zone is not None and not zone.metadata.deleting
+    wanted, current = catalog.offer(network.spec.zone, key) if offering else None, catalog.current(key)
     offer = wanted if wanted is not None and not wanted.problems else None
     clashes = contested(key, offer, current, catalog.rivals(offer.segment)) if offer is not None else ()
     taken, messages = overlapped([place for place in (offer, current) if place], _foreign(catalog, pools)[0])
     return networks.Seen(
         key=key,
-        zone=zone,
+        zone=network.spec.zone,
         deleting=network.metadata.deleting,
         made_by_us=network.metadata.labels.get(MANAGED_BY[0]) == MANAGED_BY[1],
         current=current,
-        zone_exists=zone in catalog.zones,
+        zone_exists=offering,
         wanted=wanted,
         contested=clashes,
         overlapped=taken,

@@ -9,6 +9,7 @@ from provider.core.addresses import Family
 from provider.core.books import Usage
 from provider.core.conditions import READY, Statement
 from provider.core.names import NetworkKey, pool_name
+from provider.core.network_pools import PoolPlan
 from provider.core.networks import Finding, NetworkReason, Resolution
 from provider.core.offers import Offer
 
@@ -25,6 +26,17 @@ def statements(resolution: Resolution, pools: Finding | None, usage: Mapping[Fam
         usage: of the books in force.
     """
     return (_place(resolution), _pools(resolution, pools, usage), _ready(resolution, pools, usage))
+
+
+def obstacle(plan: PoolPlan) -> Finding | None:
+    """What stands in the way of a network's pools."""
+    if plan.conflicts:
+        text = f"pool {', '.join(plan.conflicts)} was made by somebody else; delete it or rename the network"
+        return Finding(NetworkReason.POOL_CONFLICT, text)
+    if plan.ending:
+        text = f"pool {', '.join(plan.ending)} is being deleted; it is made again when it is gone"
+        return Finding(NetworkReason.POOLS_PENDING, text)
+    return None
 
 
 def _place(resolution: Resolution) -> Statement:

@@ -50,7 +50,7 @@ class Seen:
         deleting: the network has a deletionTimestamp.
         made_by_us: it was made from a table, so it goes when its row goes.
         current: what its status says is in force.
-        zone_exists: whether its zone is there.
+        zone_exists: whether its zone is there to stay.
         wanted: what the zone's row offers; None without a row.
         contested: why the offer is somebody else's.
         overlapped: per family, what other providers' pools may give out of it, and why.
@@ -128,7 +128,8 @@ def resolve(seen: Seen) -> Resolution:
 def _refusal(seen: Seen) -> Finding | None:
     namespace, name = seen.key
     if not seen.zone_exists:
-        return Finding(NetworkReason.ZONE_NOT_FOUND, f"there is no ProxmoxNetworkZone {seen.zone!r}")
+        text = f"there is no ProxmoxNetworkZone {seen.zone!r}, or it is being deleted"
+        return Finding(NetworkReason.ZONE_NOT_FOUND, text)
     if seen.wanted is None:
         text = (
             f"zone {seen.zone} has no row {name!r} for namespace {namespace!r} in spec.networks; ask its admin for one"
