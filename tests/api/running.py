@@ -30,7 +30,8 @@ def cluster_api_kinds() -> list[Json]:
 
 
 def own_kinds() -> list[Json]:
-    return [_read(file) for file in sorted((TREE / "crds").rglob("*.yaml"))]
+    files = sorted((TREE / "crds").rglob("*.yaml"))
+    return [_read(file) for file in files if file.name != "kustomization.yaml"]
 
 
 def install(witness: Witness, kinds: list[Json]) -> None:
