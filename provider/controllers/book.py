@@ -41,6 +41,10 @@ class Witness(Protocol):
         """Ask the API server itself whether an entry's holder does not exist any more."""
         ...
 
+    async def bury(self, orphan: KnownAddress) -> bool:
+        """Delete an IPAddress whose claim is gone, if the API server itself says so. False: it is none."""
+        ...
+
     def report(self, book: str, findings: Findings) -> None:
         """Tell of duplicates; they are never mended silently."""
         ...
@@ -254,6 +258,9 @@ class Book:
         }
         addresses, claims = self._witness.survey(self.spec.name)
         findings = books.audit(blocks, addresses, claims)
+        buried = {orphan for orphan in findings.orphans if await self._witness.bury(orphan)}
+        if buried:
+            findings = books.audit(blocks, [known for known in addresses if known not in buried], claims)
         self._witness.report(self.spec.name, findings)
         repairs: list[Request] = [Want(known.holder, known.uid, Ranges(), known.address) for known in findings.unbooked]
         for address, entry in findings.surplus:

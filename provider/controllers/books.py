@@ -10,6 +10,7 @@ import structlog
 
 from provider.api.ipam import Address, Claim, Key, PoolKey
 from provider.api.pool import Pool
+from provider.controllers.address import number_of, remove_address
 from provider.controllers.book import Book
 from provider.controllers.view import View
 from provider.core import pools
@@ -146,7 +147,7 @@ class Books:
         if book is None:
             return
         held = book.address_of(address.claim_uid) if address.claim_uid else None
-        if held is None or held != _number(address):
+        if held is None or held != number_of(address):
             book.reopen()
 
     def reopen(self, pool: PoolKey) -> None:
@@ -181,7 +182,7 @@ class Books:
             self.binding(pool)
         for key in self._pools_of.get(book, ()):
             for address in self._view.addresses_of_pool(key):
-                number = _number(address)
+                number = number_of(address)
                 if number is not None:
                     found.append(KnownAddress(number, address.holder, address.claim_uid))
         return found, self._view.claims_by_uid
@@ -203,6 +204,22 @@ class Books:
             return parse_address(found["spec"]["address"])[1] != address
         except (NotFound, AddressError):
             return True
+
+    async def bury(self, orphan: KnownAddress) -> bool:
+        """An IPAddress whose owner is a claim that is gone: a provider that stalled made it too late."""
+        _, namespace, name = orphan.holder.split("/")
+        try:
+            claim = await self._kube.get(self._claims, name, namespace)
+            if claim["metadata"]["uid"] == orphan.uid:
+                return False
+        except NotFound:
+            pass  # as the audit said
+        address = self._view.addresses.get((namespace, name))
+        if address is None or address.claim_uid != orphan.uid:
+            return False
+        log.info("deleting an IPAddress whose claim is gone", address=address.address, holder=orphan.holder)
+        await remove_address(self._kube, self._addresses, address)
+        return True
 
     def report(self, book: str, findings: Findings) -> None:
         for known, other in findings.duplicates:
@@ -236,13 +253,6 @@ class Books:
                         stale = self._books.pop(before, None)
                         if stale is not None:
                             stale.close()
-
-
-def _number(address: Address) -> int | None:
-    try:
-        return parse_address(address.address)[1]
-    except AddressError:
-        return None  # one unreadable IPAddress must not stop its pool; the pool's status still counts it
 
 
 def owner_of(claim: Claim) -> tuple[str, str] | None:

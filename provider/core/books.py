@@ -259,12 +259,14 @@ class Findings:
         duplicates: objects whose address the book, or another object, gives to somebody else: only ever reported.
         strays: Allocated entries whose holder is neither a claim nor an object known here: confirm live, then free.
         surplus: entries of a claim whose object has another address: free them.
+        orphans: objects that a claim owned which is gone: confirm live, then delete.
     """
 
     unbooked: tuple[KnownAddress, ...]
     duplicates: tuple[tuple[KnownAddress, str], ...]
     strays: tuple[tuple[int, Entry], ...]
     surplus: tuple[tuple[int, Entry], ...]
+    orphans: tuple[KnownAddress, ...]
 
 
 def audit(blocks: Mapping[int, Block], addresses: Iterable[KnownAddress], claims: Mapping[str, str]) -> Findings:
@@ -279,7 +281,10 @@ def audit(blocks: Mapping[int, Block], addresses: Iterable[KnownAddress], claims
     by_uid: dict[str, int] = {}
     by_name: dict[str, int] = {}
     seen: dict[int, KnownAddress] = {}
+    orphans: list[KnownAddress] = []
     for known in addresses:
+        if known.uid is not None and known.uid not in claims:
+            orphans.append(known)
         by_name[_namesake(known.holder)] = known.address
         if known.uid is not None:
             by_uid[known.uid] = known.address
@@ -304,4 +309,4 @@ def audit(blocks: Mapping[int, Block], addresses: Iterable[KnownAddress], claims
                 surplus.append((address, entry))
             elif (entry.uid is None or entry.uid not in claims) and by_name.get(_namesake(entry.holder)) != address:
                 strays.append((address, entry))
-    return Findings(tuple(unbooked), tuple(duplicates), tuple(strays), tuple(surplus))
+    return Findings(tuple(unbooked), tuple(duplicates), tuple(strays), tuple(surplus), tuple(orphans))

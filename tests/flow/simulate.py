@@ -26,7 +26,7 @@ from provider.leading import Leading, Options
 from tests.flow.fake_kube import FakeKube
 from tests.flow.faults import Fate, Faults
 from tests.flow.store import START, Store
-from tests.flow.world import NETWORK, Watchful, World, faults_at_rest
+from tests.flow.world import NETWORK, Watchful, World, described, faults_at_rest
 
 STEPS = 30
 PATIENCE = 700.0
@@ -122,7 +122,7 @@ class History:
         if last.task.done():
             breaches.append(f"the process ended: {last.task.exception()!r}")
         await self._stop(last)
-        return Outcome(self._seed, tuple(breaches), tuple(self._world.story))
+        return Outcome(self._seed, tuple(breaches), (*self._world.story, *described(self._store)))
 
     def _start(self, chance: random.Random, faults: Faults | None = None) -> Process:
         if faults is None:

@@ -243,3 +243,26 @@ def _claim_at_rest(name: str, claim: Json, addresses: dict[str, Json], pools: di
     if ready["reason"] == "AllocationFailed":
         return [] if name in addresses else [f"claim {name} failed for no reason: {ready['message']}"]
     return [f"claim {name} is not answered: {ready['reason']} {ready['message']}"]
+
+
+def described(store: Store) -> list[str]:
+    """What there is at the end, for the reader of a broken history."""
+    lines: list[str] = []
+    for claim in store.list(CLAIMS, None, None):
+        meta, status = claim["metadata"], claim.get("status") or {}
+        ready = [f"{item['reason']}: {item['message']}" for item in status.get("conditions") or []]
+        gone = " deleted" if "deletionTimestamp" in meta else ""
+        lines.append(f"claim {meta['name']} {meta['uid']} of {claim['spec']['poolRef']['name']}{gone} {ready}")
+    for address in store.list(ADDRESSES, None, None):
+        meta = address["metadata"]
+        owners = [owner["uid"] for owner in meta.get("ownerReferences") or []]
+        lines.append(
+            f"IPAddress {meta['name']} {address['spec']['address']} of {address['spec']['poolRef']['name']} {owners}"
+        )
+    for block in store.list(BLOCKS, None, None):
+        entries = {
+            f"{offset}": f"{entry['state']} {entry['holder']} {entry.get('uid')}"
+            for offset, entry in (block["spec"].get("entries") or {}).items()
+        }
+        lines.append(f"block {block['spec']['book']} {block['spec']['first']} {entries}")
+    return lines
