@@ -1,12 +1,9 @@
-"""The two ways to install, each as a kustomize directory and as one file for clusterctl.
+"""The two ways to install, each as one file for clusterctl that is a kustomize directory too.
 
 default            instead of the in-cluster provider: its pool kinds are ours to serve.
 beside-in-cluster  next to it: only pools of our networks are answered, its CRDs are left alone.
-
-The files for clusterctl hold what `kubectl kustomize` makes of the directories.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +21,7 @@ Json = dict[str, Any]
 KINDS: tuple[type[CustomResource], ...] = (ProxmoxNetworkZone, ProxmoxNetwork, AddressBlock)
 POOL_KINDS: tuple[type[CustomResource], ...] = (InClusterIPPool, GlobalInClusterIPPool)
 
+COMPONENTS = "ipam-components.yaml"
 PROVIDER_LABEL = {"cluster.x-k8s.io/provider": "ipam-pxnet"}
 
 
@@ -32,12 +30,11 @@ class Overlay:
     name: str
     pools: str
     kinds: tuple[type[CustomResource], ...]
-    parts: tuple[str, ...]
 
 
 OVERLAYS = (
-    Overlay("default", "all", (*KINDS, *POOL_KINDS), ("../base", "../admission", "../../crds", "../../crds/pools")),
-    Overlay("beside-in-cluster", "networks", KINDS, ("../base", "../admission", "../../crds")),
+    Overlay("default", "all", (*KINDS, *POOL_KINDS)),
+    Overlay("beside-in-cluster", "networks", KINDS),
 )
 
 
@@ -59,25 +56,10 @@ def components(overlay: Overlay) -> list[Json]:
     return [labelled(document) for document in documents]
 
 
-def kustomization(resources: tuple[str, ...], **more: Any) -> Json:
+def kustomization() -> Json:
+    """So that a platform can build its own overlay on one of ours."""
     return {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
-        "resources": [*resources],
-        **more,
+        "resources": [COMPONENTS],
     }
-
-
-def overlay_kustomization(overlay: Overlay) -> Json:
-    labels = [{"pairs": PROVIDER_LABEL, "includeSelectors": False}]
-    if overlay.pools == "all":
-        return kustomization(overlay.parts, labels=labels)
-    arguments = deployment(overlay.pools)["spec"]["template"]["spec"]["containers"][0]["args"]
-    operation = {"op": "replace", "path": "/spec/template/spec/containers/0/args", "value": arguments}
-    patch = {"target": {"kind": "Deployment"}, "patch": _inline([operation])}
-    return kustomization(overlay.parts, labels=labels, patches=[patch])
-
-
-def _inline(operations: list[Json]) -> str:
-    """Kustomize takes a patch as text."""
-    return json.dumps(operations)
