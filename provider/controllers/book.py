@@ -14,7 +14,7 @@ import structlog
 
 from provider.api.ipam import Key
 from provider.core import books
-from provider.core.blocks import Block, Entry, State
+from provider.core.blocks import BLOCK_SIZE, Block, Entry, State, base_of
 from provider.core.books import BookSpec, Exhausted, Findings, KnownAddress, Request, Return, Taken, Want
 from provider.core.ranges import Ranges
 from provider.edge.clock import Clock
@@ -155,6 +155,10 @@ class Book:
     def address_of(self, uid: str) -> int | None:
         return self._held.get(uid)
 
+    def has_entry(self, address: int) -> bool:
+        block = self._blocks.get(base_of(address))
+        return block is not None and address % BLOCK_SIZE in block.entries
+
     def close(self) -> None:
         """Serve nothing more. Who still waits is told that nothing is known of its request."""
         for task in (self._committer, self._sweeper):
@@ -202,7 +206,7 @@ class Book:
         if stale:
             self._loaded = False
         for item, outcome in zip(batch, plan.outcomes[len(extra) :], strict=True):
-            base = outcome - outcome % 256 if isinstance(outcome, int) else None
+            base = base_of(outcome) if isinstance(outcome, int) else None
             failure = failures.get(base) if base is not None else None
             if item.done.done():
                 continue

@@ -129,8 +129,12 @@ class Books:
 
     def address_gone(self, address: Address) -> None:
         """An IPAddress is gone that no claim here answers for: its entry, if there is one, must not outlive it."""
-        if address.claim_uid is None or address.claim_uid not in self._view.claims_by_uid:
-            self.reopen(address.pool_key)
+        number = number_of(address)
+        if number is None or address.claim_uid in self._view.claims_by_uid:
+            return
+        for book in self._books.values():
+            if book.has_entry(number):
+                book.reopen()
 
     def claim_gone(self, uid: str) -> None:
         """A claim is gone. Normally its entry went first; not when its pool was gone, or somebody forced it away."""
@@ -193,12 +197,13 @@ class Books:
         namespace, _, name = rest.partition("/")
         if kind not in ("IPAddressClaim", "IPAddress") or not name:
             return False
-        try:
-            claim = await self._kube.get(self._claims, name, namespace)
-            if entry.uid is None or claim["metadata"]["uid"] == entry.uid:
-                return False
-        except NotFound:
-            pass  # gone, which is half of the question
+        if entry.uid is not None:
+            try:
+                claim = await self._kube.get(self._claims, name, namespace)
+                if claim["metadata"]["uid"] == entry.uid:
+                    return False
+            except NotFound:
+                pass  # gone, which is half of the question
         try:
             found = await self._kube.get(self._addresses, name, namespace)
             return parse_address(found["spec"]["address"])[1] != address

@@ -96,7 +96,9 @@ class ClaimController:
         match decision:
             case Leave():
                 return None
-            case Explain(reason, message):
+            case Explain(reason, message, gives_back):
+                if gives_back:
+                    await self._give_back(seen)
                 await self._explain(seen.claim, reason, message)
                 return None
             case Wait(until):
@@ -185,6 +187,14 @@ class ClaimController:
             metadata_only=True,
         )
         return self._noted(replace(claim, finalizers=finalizers), written)
+
+    async def _give_back(self, seen: Seen) -> None:
+        """Undo an answer that got no further than its entry."""
+        if isinstance(seen.binding, Binding) and await self._objects.find(seen.claim) is None:
+            book = await self._books.book(seen.binding.book).opened()
+            number = book.address_of(seen.claim.uid)
+            if number is not None:
+                await book.ask(Return(number, seen.claim.holder, seen.claim.uid))
 
     async def _release(self, claim: Claim, decision: Release) -> None:
         """IPAddress, entry, finalizer: the claim goes last, so a crash in between is carried on by its next look."""

@@ -43,10 +43,14 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """It cannot be answered: say why on the claim and wait for the event that changes this."""
+    """It cannot be answered: say why on the claim and wait for the event that changes this.
+
+    `gives_back`: an answer that was begun is taken back, since its pool waits for that.
+    """
 
     reason: ClaimReason
     message: str
+    gives_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,8 @@ def decide(seen: Seen, now: datetime) -> Decision:
     if isinstance(seen.binding, Refusal):
         return Explain(ClaimReason(seen.binding.reason.value), seen.binding.message)
     if pool.deleted and seen.address is None:
-        return Explain(ClaimReason.POOL_NOT_READY, f"{pool} is being deleted and gives no more addresses")
+        message = f"{pool} is being deleted and gives no more addresses"
+        return Explain(ClaimReason.POOL_NOT_READY, message, gives_back=True)
     assert seen.binding is not None
     return Answer(seen.binding, pool)
 

@@ -200,8 +200,12 @@ def faults_at_rest(store: Store) -> list[str]:
             if entry["state"] == "Allocated":
                 booked[space][str(base + int(offset))] = entry
     seen: dict[tuple[str, str], str] = {}
-    for name, address in addresses.items():
+    # What people make by hand at the moment it is given to a claim cannot be prevented, only reported.
+    by_hand = {name for name, item in addresses.items() if not item["metadata"].get("ownerReferences")}
+    for name, address in sorted(addresses.items(), key=lambda pair: pair[0] in by_hand):
         where = space_of(address), address["spec"]["address"]
+        if where in seen and name in by_hand:
+            continue
         if where in seen:
             found.append(f"IPAddresses {name} and {seen[where]} both have {where[1]}")
         seen[where] = name
