@@ -16,6 +16,8 @@ IPAM = "ipam.cluster.x-k8s.io"
 CAPI = "cluster.x-k8s.io"
 OWN = "proxmox.cozystack.io"
 
+ZONE, NETWORK = "ProxmoxNetworkZone", "ProxmoxNetwork"
+POLICY, POLICY_BINDING = "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"
 CLAIM, ADDRESS = "IPAddressClaim", "IPAddress"
 POOL, GLOBAL_POOL = "InClusterIPPool", "GlobalInClusterIPPool"
 CLUSTER, BLOCK, NAMESPACE, EVENT, LEASE, CRD = (
@@ -62,6 +64,10 @@ class Witness:
             GLOBAL_POOL: (f"{IPAM}/v1alpha2", "globalinclusterippools"),
             CLUSTER: (f"{CAPI}/{ipam_version}", "clusters"),
             BLOCK: (f"{OWN}/v1alpha1", "addressblocks"),
+            ZONE: (f"{OWN}/v1alpha1", "proxmoxnetworkzones"),
+            NETWORK: (f"{OWN}/v1alpha1", "proxmoxnetworks"),
+            POLICY: ("admissionregistration.k8s.io/v1", "mutatingadmissionpolicies"),
+            POLICY_BINDING: ("admissionregistration.k8s.io/v1", "mutatingadmissionpolicybindings"),
             NAMESPACE: ("v1", "namespaces"),
             EVENT: ("v1", "events"),
             LEASE: ("coordination.k8s.io/v1", "leases"),
