@@ -16,7 +16,7 @@ from provider.controllers.view import View
 from provider.core import pools
 from provider.core.addresses import AddressError, parse_address
 from provider.core.blocks import BLOCK_SIZE, Entry
-from provider.core.books import BookSpec, Findings, KnownAddress, Usage
+from provider.core.books import BookSpec, Findings, KnownAddress, Return, Usage
 from provider.core.pools import Binding, Refusal
 from provider.edge.clock import Clock
 from provider.edge.events import Events
@@ -141,6 +141,16 @@ class Books:
         for book in self._books.values():
             if book.address_of(uid) is not None:
                 book.reopen()
+
+    def holds(self, uid: str) -> bool:
+        return any(book.address_of(uid) is not None for book in self._books.values())
+
+    async def give_back(self, claim: Claim) -> None:
+        """Free what a claim holds in any book; only for claims that have no IPAddress."""
+        for book in [*self._books.values()]:
+            number = book.address_of(claim.uid)
+            if number is not None:
+                await book.ask(Return(number, claim.holder, claim.uid))
 
     def address_found(self, address: Address) -> None:
         """An IPAddress turned up that we may not have made: by hand, by the peer, by a restore or a move."""

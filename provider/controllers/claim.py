@@ -190,11 +190,8 @@ class ClaimController:
 
     async def _give_back(self, seen: Seen) -> None:
         """Undo an answer that got no further than its entry."""
-        if isinstance(seen.binding, Binding) and await self._objects.find(seen.claim) is None:
-            book = await self._books.book(seen.binding.book).opened()
-            number = book.address_of(seen.claim.uid)
-            if number is not None:
-                await book.ask(Return(number, seen.claim.holder, seen.claim.uid))
+        if self._books.holds(seen.claim.uid) and await self._objects.find(seen.claim) is None:
+            await self._books.give_back(seen.claim)
 
     async def _release(self, claim: Claim, decision: Release) -> None:
         """IPAddress, entry, finalizer: the claim goes last, so a crash in between is carried on by its next look."""

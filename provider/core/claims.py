@@ -103,7 +103,8 @@ def decide(seen: Seen, now: datetime) -> Decision:
     if pool is None:
         if not seen.drop_in:
             return Leave("its pool does not exist")
-        return Explain(ClaimReason.POOL_NOT_READY, f"{claim.pool_kind} {claim.pool_name!r} does not exist; create it")
+        message = f"{claim.pool_kind} {claim.pool_name!r} does not exist; create it"
+        return Explain(ClaimReason.POOL_NOT_READY, message, gives_back=True)
     if claim.address_name is not None and seen.address is not None and _complete(seen, claim):
         return Leave("it has its address")
     if isinstance(seen.binding, Refusal):

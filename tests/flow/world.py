@@ -214,14 +214,23 @@ def faults_at_rest(store: Store) -> list[str]:
         pool = address["spec"]["poolRef"]["name"]
         if entry is None and (pool in pools or pool == "all"):
             found.append(f"IPAddress {name} with {where[1]} is in no book")
-        elif entry is not None and entry["holder"].rpartition("/")[2] != name:
+        elif entry is not None and entry["holder"].rpartition("/")[2] != name and name not in by_hand:
             found.append(f"IPAddress {name} with {where[1]} is booked for {entry['holder']}")
+    # A claim that failed for a reason that somebody has to mend keeps its place in the book.
+    failed = {item["metadata"]["uid"] for item in claims.values() if _reason(item) == "AllocationFailed"}
     for space, entries in booked.items():
         for number, entry in entries.items():
+            if entry.get("uid") in failed:
+                continue
             found.append(f"{space}: {int(number):#x} is held for {entry['holder']}, which has no such IPAddress")
     for name, claim in claims.items():
         found.extend(_claim_at_rest(name, claim, addresses, pools))
     return found
+
+
+def _reason(claim: Json) -> str:
+    conditions = (claim.get("status") or {}).get("conditions") or []
+    return next((str(item["reason"]) for item in conditions if item["type"] == "Ready"), "")
 
 
 def _claim_at_rest(name: str, claim: Json, addresses: dict[str, Json], pools: dict[str, Json]) -> list[str]:

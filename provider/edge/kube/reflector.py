@@ -119,7 +119,9 @@ class Reflector(Generic[T]):
             return version
         key = _key(raw)
         if event["type"] == "DELETED":
-            if _newer(version, self.objects.get(key)):
+            # The write that took the last finalizer answers with the very version of the deletion, and we noted it.
+            known = self.objects.get(key)
+            if known is not None and (known.version == version or _newer(version, known)):
                 self._drop(key)
             return version
         value = self._read(raw)
