@@ -18,6 +18,7 @@ import structlog
 
 from provider.api.ipam import Key
 from provider.api.pool import Pool
+from provider.edge.clock import Clock
 from provider.edge.kube.blocks import BlockStore
 from provider.edge.kube.client import Kube
 from provider.edge.kube.resources import Resource
@@ -32,7 +33,7 @@ STEPS = 30
 PATIENCE = 700.0
 """Simulated seconds after which a quiet world must be at rest; more than two regular looks at everything."""
 
-MakeStore = Callable[[Kube, "SimulatedClock"], BlockStore]
+MakeStore = Callable[[Kube, Clock], BlockStore]
 
 
 class SimulatedClock:

@@ -180,6 +180,8 @@ class Watchful:
                     self.breaches.append(f"claims {names[0]} and {names[1]} both have {mine[1]}")
 
     def _handed(self, claim: Json) -> tuple[str, str] | None:
+        if "deletionTimestamp" in claim["metadata"]:
+            return None  # its machine is gone, and nobody can be handed anything by it any more
         name = ((claim.get("status") or {}).get("addressRef") or {}).get("name")
         address = self.store.objects.get((ADDRESSES.plural, claim["metadata"]["namespace"], name or ""))
         return (space_of(address), address["spec"]["address"]) if address is not None else None
