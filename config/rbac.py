@@ -58,7 +58,7 @@ USES = (
     Use(CLAIMS, (*READ, "patch"), status=True, owns=True),
     Use(ADDRESSES, (*READ, "create", "patch", "delete")),
     Use(POOLS, (*READ, "create", "patch", "delete"), status=True, owns=True),
-    Use(GLOBAL_POOLS, (*WATCH, "patch"), status=True, owns=True),
+    Use(GLOBAL_POOLS, (*READ, "patch"), status=True, owns=True),
     Use(CLUSTERS, WATCH),
     # Touched after a late answer, so that capmox looks at once instead of ten seconds later.
     Use(PROXMOX_MACHINES, ("patch",)),
