@@ -61,10 +61,10 @@ async def _run(options: Flags, access: Access) -> None:
     stop_metrics = _serve_metrics(metrics, options.metrics_address)
     await health.start(options.health_address)
     try:
-        async with Client(access) as kube:
+        async with Client(access, metrics=metrics) as kube:
             settings = await _settings(kube, options)
             await health.set(READINESS, True)
-            events = Events(kube, clock)
+            events = Events(kube, clock, metrics)
 
             async def lead() -> None:
                 leading = Leading(

@@ -2,8 +2,10 @@
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +23,32 @@ class Flags:
     workers: int
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line; the usage would bury it."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"pxnet: {message}; see {self.prog} --help", file=sys.stderr)
+        self.exit(2)
+
+
 def parse(arguments: Sequence[str] | None = None) -> Flags:
     """Read the flags; a wrong one ends the process with one line and status 2."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m provider",
+        usage="%(prog)s [flags]",
         description="pxnet: IPAM provider and network controller for Cluster API on Proxmox.",
+        allow_abbrev=False,  # a flag that is added later must not change what an old command line means
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=34, width=110),
     )
     parser.add_argument(
-        "--kubeconfig", help="kubeconfig file; else KUBECONFIG, the pod's service account, ~/.kube/config"
+        "--kubeconfig",
+        metavar="FILE",
+        help="kubeconfig file; else KUBECONFIG, the pod's service account, ~/.kube/config",
     )
-    parser.add_argument("--context", help="context of the kubeconfig; else its current one")
-    parser.add_argument("--namespace", help="look at claims and pools of this namespace only; else at all")
+    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig; else its current one")
+    parser.add_argument(
+        "--namespace", metavar="NAME", help="look at claims and pools of this namespace only; else at all"
+    )
     parser.add_argument(
         "--pools",
         choices=("all", "networks"),
@@ -42,25 +59,48 @@ def parse(arguments: Sequence[str] | None = None) -> Flags:
     parser.add_argument(
         "--leader-elect", action=argparse.BooleanOptionalAction, default=True, help="work only while holding the lease"
     )
-    parser.add_argument("--lease-namespace", help="namespace of the lease; else the pod's, or default")
+    parser.add_argument("--lease-namespace", metavar="NAME", help="namespace of the lease; else the pod's, or default")
     parser.add_argument(
-        "--health-address", type=_address, default=":9440", help="host:port of grpc.health.v1 (default :9440)"
+        "--health-address",
+        metavar="ADDRESS",
+        type=_address,
+        default=":9440",
+        help="host:port of grpc.health.v1 (default :9440)",
     )
     parser.add_argument(
-        "--metrics-address", type=_address, default=":8080", help='host:port of /metrics (default :8080); "" for none'
+        "--metrics-address",
+        metavar="ADDRESS",
+        type=_address_or_none,
+        default=":8080",
+        help='host:port of /metrics (default :8080); "" for none',
     )
-    parser.add_argument("--log-format", choices=("json", "console"), default="console")
-    parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info")
     parser.add_argument(
-        "--workers", type=_workers, default=48, help="claims in work at one time, 1 to 500 (default 48)"
+        "--log-format",
+        choices=("json", "console"),
+        default="console",
+        help="one JSON object or one readable line an event",
+    )
+    parser.add_argument(
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        default="info",
+        help="the least that is logged (default info)",
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=_workers, default=48, help="claims in work at one time, 1 to 500 (default 48)"
     )
     return Flags(**vars(parser.parse_args(arguments)))
 
 
 def _address(text: str) -> str:
-    if text and not re.fullmatch(r"(\[[0-9a-fA-F:]+\]|[^:\s]*):\d{1,5}", text):
+    found = re.fullmatch(r"(?:\[[0-9a-fA-F:]+\]|[^:\s]*):([0-9]{1,5})", text)
+    if found is None or int(found[1]) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no host:port, for instance 127.0.0.1:8080 or :8080")
     return text
+
+
+def _address_or_none(text: str) -> str:
+    return _address(text) if text else ""
 
 
 def _workers(text: str) -> int:

@@ -7,6 +7,7 @@ pools are bound to books, and only then is anything given.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import structlog
@@ -128,7 +129,7 @@ class Leading:
         view.claims, view.addresses, view.clusters = self.claims.objects, self.addresses.objects, self.clusters.objects
         self.books = Books(
             kube,
-            store or KubeBlocks(kube, clock),
+            store or KubeBlocks(kube, clock, metrics),
             view,
             clock,
             events,
@@ -147,6 +148,24 @@ class Leading:
         self.networks = networks(self) if networks is not None else None
         self._bound = False
         self.ready = asyncio.Event()
+        self._show()
+
+    def _show(self) -> None:
+        """Let scrapes read what is here."""
+        read = self.metrics.watch
+        read("pxnet_queue_depth", "Keys that wait to be worked on.", "queue", self._depths)
+        for word, text in (("total", "Addresses that it offers."), ("used", "Addresses that claims have.")):
+            read(f"pxnet_pool_addresses_{word}", text, "pool", partial(self._pool_numbers, word))
+        read("pxnet_waiting_claims", "Claims that wait for an address to be free.", "book", self.books.waiting)
+
+    def _depths(self) -> dict[str, float]:
+        return {queue.name: len(queue) for queue in (self.claim_queue, self.pool_queue)}
+
+    def _pool_numbers(self, word: str) -> dict[str, float]:
+        pools = [*self.view.pools.values()]
+        return {
+            f"{pool.namespace}/{pool.name}": getattr(pool.numbers, word) for pool in pools if pool.numbers is not None
+        }
 
     @property
     def reflectors(self) -> tuple[Reflector[Any], ...]:
@@ -179,7 +198,7 @@ class Leading:
             self.books.close()
 
     async def _load(self, networks: Networks) -> None:
-        """Read zones and networks, however long it takes: the API server may be starting, or have just got the kinds."""
+        """Read zones and networks, however long it takes: the API server may be starting, or just got the kinds."""
         while True:
             try:
                 return await networks.load()

@@ -183,7 +183,8 @@ class Books:
             book.forget(key)
 
     def waiting(self) -> dict[str, int]:
-        return {name: book.waiting for name, book in self._books.items()}
+        """Claims that wait, by book. Safe in any thread."""
+        return {name: book.waiting for name, book in [*self._books.items()]}
 
     def close(self) -> None:
         for book in self._books.values():

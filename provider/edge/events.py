@@ -17,6 +17,7 @@ from provider.edge.clock import Clock
 from provider.edge.kube.client import Kube
 from provider.edge.kube.errors import KubeError
 from provider.edge.kube.resources import EVENTS
+from provider.edge.metrics import Metrics
 
 REMEMBERED = 10_000
 """Objects whose last Event is remembered, to drop repetitions."""
@@ -35,14 +36,14 @@ log = structlog.get_logger(__name__)
 class Events:
     """Records Events; `run` writes them in the background."""
 
-    def __init__(self, kube: Kube, clock: Clock) -> None:
+    def __init__(self, kube: Kube, clock: Clock, metrics: Metrics | None = None) -> None:
         self._kube = kube
+        self._metrics = metrics or Metrics()
         self._clock = clock
         self._queue: asyncio.Queue[tuple[str, Json]] = asyncio.Queue(WAITING)
         self._last: OrderedDict[str, tuple[str, str]] = OrderedDict()
         self._count = 0
         self._instance = f"{socket.gethostname()}-{os.getpid()}"
-        self.dropped = 0
 
     def note(self, api_version: str, kind: str, namespace: str, name: str, uid: str, reason: str, message: str) -> None:
         """Something went as it should."""
@@ -58,7 +59,7 @@ class Events:
             try:
                 await self._kube.create(EVENTS, body, namespace)
             except KubeError as error:
-                self.dropped += 1
+                self._metrics.event_dropped()
                 log.info("event not written", reason=body["reason"], about=body["regarding"]["name"], error=str(error))
             if self._queue.qsize() > 20:
                 await self._clock.sleep(PACE)
@@ -102,4 +103,4 @@ class Events:
         try:
             self._queue.put_nowait((home, body))
         except asyncio.QueueFull:
-            self.dropped += 1
+            self._metrics.event_dropped()

@@ -41,4 +41,5 @@ def configure(level: str, style: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    logging.getLogger("kopf").setLevel(logging.WARNING)
+    # kopf tells of every step of its watches; only its troubles matter here.
+    logging.getLogger("kopf").setLevel(max(logging.WARNING, root.level))

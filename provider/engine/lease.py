@@ -66,11 +66,13 @@ class Lease:
             log.warning("leadership lost", lease=self._name, identity=self._identity)
 
     async def _renew(self) -> None:
-        last = self._clock.monotonic()
-        while self._clock.monotonic() - last < self._times.renew_deadline:
-            await self._clock.sleep(self._times.retry)
-            if await self._try():
-                last = self._clock.monotonic()
+        """Return when nothing was renewed for the deadline, also while a request hangs."""
+        with suppress(TimeoutError):
+            while True:
+                async with asyncio.timeout(self._times.renew_deadline):
+                    await self._clock.sleep(self._times.retry)
+                    while not await self._try():
+                        await self._clock.sleep(self._times.retry)
 
     async def _try(self) -> bool:
         """Take or renew the lease; False when somebody else has it or the API server cannot say."""
@@ -118,14 +120,18 @@ class Lease:
 
     async def _release(self) -> None:
         """Let the next one start at once. If that fails it only waits for the lease to expire."""
-        with suppress(KubeError):
-            found = await self._kube.get(LEASES, self._name, self._namespace)
-            if found["spec"].get("holderIdentity") == self._identity:
-                patch = {
-                    "metadata": {"resourceVersion": found["metadata"]["resourceVersion"]},
-                    "spec": {"holderIdentity": ""},
-                }
-                await self._kube.patch(LEASES, self._name, patch, self._namespace)
+        with suppress(KubeError, TimeoutError):
+            async with asyncio.timeout(self._times.retry):
+                await self._give_up()
+
+    async def _give_up(self) -> None:
+        found = await self._kube.get(LEASES, self._name, self._namespace)
+        if found["spec"].get("holderIdentity") == self._identity:
+            patch = {
+                "metadata": {"resourceVersion": found["metadata"]["resourceVersion"]},
+                "spec": {"holderIdentity": ""},
+            }
+            await self._kube.patch(LEASES, self._name, patch, self._namespace)
 
     def _expired(self) -> bool:
         return self._clock.monotonic() - self._seen[1] >= self._times.duration

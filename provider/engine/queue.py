@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from provider.edge.clock import Clock
 
@@ -89,14 +90,15 @@ class Queue(Generic[K]):
             self._queued.discard(key)
             self._busy.add(key)
             try:
-                delay = await self._work(key)
+                with bound_contextvars(**{self.name.removesuffix("s"): _text(key)}):
+                    delay = await self._work(key)
                 self._failures.pop(key, None)
             except Exception as error:
                 # Whatever one key does, the others go on. The key comes back, the error is on record.
                 failures = self._failures[key] = self._failures.get(key, 0) + 1
                 delay = min(FIRST_DELAY * 2.0 ** (failures - 1), LONGEST_DELAY) * self._jitter.uniform(0.8, 1.2)
                 log.warning(
-                    "will try again", queue=self.name, key=key, error=f"{type(error).__name__}: {error}",
+                    "will try again", queue=self.name, key=_text(key), error=f"{type(error).__name__}: {error}",
                     failures=failures, seconds=round(delay, 2), exc_info=failures == 3,
                 )  # fmt: skip
             finally:
@@ -106,3 +108,8 @@ class Queue(Generic[K]):
                     self.add(key)
             if delay is not None:
                 self.add_after(key, delay)
+
+
+def _text(key: Hashable) -> str:
+    """A key as `kubectl` users write it: namespace/name."""
+    return "/".join(map(str, key)) if isinstance(key, tuple) else str(key)

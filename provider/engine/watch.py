@@ -6,7 +6,6 @@ finalizer, no annotation.
 """
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -62,7 +61,6 @@ class Watch:
         settings = kopf.OperatorSettings()
         settings.posting.enabled = False
         settings.scanning.disabled = True
-        logging.getLogger("kopf").setLevel(logging.WARNING)
 
         @kopf.on.login(registry=registry)
         def login(**_: Any) -> kopf.ConnectionInfo:

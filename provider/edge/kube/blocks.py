@@ -14,8 +14,9 @@ from provider.core.addresses import Family, format_address, parse_address
 from provider.core.blocks import BLOCK_SIZE, Block, Entry, State, tally
 from provider.edge.clock import Clock
 from provider.edge.kube.client import Kube
-from provider.edge.kube.errors import NotFound
+from provider.edge.kube.errors import KubeError, NotFound
 from provider.edge.kube.resources import BLOCKS
+from provider.edge.metrics import Metrics
 
 BOOK_LABEL = "proxmox.cozystack.io/book"
 """On a block: the digest of its book's name, to list the blocks of one book."""
@@ -34,9 +35,10 @@ class BlockStore(Protocol):
 class KubeBlocks:
     """`BlockStore` in the Kubernetes API."""
 
-    def __init__(self, kube: Kube, clock: Clock) -> None:
+    def __init__(self, kube: Kube, clock: Clock, metrics: Metrics | None = None) -> None:
         self._kube = kube
         self._clock = clock
+        self._metrics = metrics or Metrics()
 
     async def load(self, book: str) -> dict[int, Block]:
         """All blocks of a book, read live."""
@@ -51,6 +53,15 @@ class KubeBlocks:
             Conflict, AlreadyExists, NotFound: the block is not what was read; load the book again.
             Unavailable: it may have been written; load the book again.
         """
+        try:
+            written = await self._write(book, family, block, changes)
+        except KubeError as error:
+            self._metrics.block_lost(type(error).__name__)
+            raise
+        self._metrics.block_written(len(changes))
+        return written
+
+    async def _write(self, book: str, family: Family, block: Block, changes: Mapping[int, Entry | None]) -> Block:
         after = block.changed(changes, "")
         status = _status(after, format_time(self._clock.now()))
         if not block.version:

@@ -4,6 +4,7 @@ The claims are a hot path, so this speaks HTTP by aiohttp and orjson and knows n
 the provider may ask of an API server; the tests' fake implements the same.
 """
 
+import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
 
@@ -12,7 +13,8 @@ import orjson
 
 from provider.edge.kube.auth import Access
 from provider.edge.kube.errors import Gone, KubeError, Unavailable, error_of
-from provider.edge.kube.resources import Resource
+from provider.edge.kube.resources import Resource, plural_of
+from provider.edge.metrics import Metrics
 
 Json = dict[str, Any]
 
@@ -73,8 +75,9 @@ class Kube(Protocol):
 class Client:
     """`Kube` over HTTP. Use `async with`; one connection pool for everything the process does."""
 
-    def __init__(self, access: Access, connections: int = 64) -> None:
+    def __init__(self, access: Access, connections: int = 64, metrics: Metrics | None = None) -> None:
         self._access = access
+        self._metrics = metrics or Metrics()
         self._connections = connections
         self._session: aiohttp.ClientSession | None = None
 
@@ -190,6 +193,7 @@ class Client:
         content_type: str = "application/json",
         accept: str | None = None,
     ) -> Json:
+        started, status = time.monotonic(), 0
         headers = await self._headers(accept)
         if body is not None:
             headers["Content-Type"] = content_type
@@ -203,10 +207,13 @@ class Client:
                 timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=10),
             ) as response:
                 payload = await response.read()
-                if response.status >= 300:
-                    raise _failure(response.status, payload, response.headers)
+                status = response.status
+                if status >= 300:
+                    raise _failure(status, payload, response.headers)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise Unavailable(f"{method} {path}: {error or type(error).__name__}") from error
+        finally:
+            self._metrics.api_request(method, plural_of(path), status, time.monotonic() - started)
         result: Json = orjson.loads(payload)
         return result
 

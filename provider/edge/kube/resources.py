@@ -29,6 +29,15 @@ class Resource:
         return replace(self, version=version)
 
 
+def plural_of(path: str) -> str:
+    """The kind's plural in a path of the API server; "discovery" for a path that names none."""
+    parts = path.strip("/").split("/")
+    parts = parts[2:] if parts[0] == "api" else parts[3:]
+    if len(parts) > 2 and parts[0] == "namespaces":
+        parts = parts[2:]
+    return parts[0] if parts else "discovery"
+
+
 OWN_GROUP = "proxmox.cozystack.io"
 IPAM_GROUP = "ipam.cluster.x-k8s.io"
 CAPI_GROUP = "cluster.x-k8s.io"
