@@ -24,6 +24,7 @@ from provider.core.network_pools import PoolPlan, plan_pools
 from provider.core.network_status import network_status, obstacle, statements
 from provider.core.networks import Finding, NetworkReason, Resolution, Seen, books_in_force, resolve
 from provider.core.offers import Offer
+from provider.core.overlaps import contested
 from provider.core.patches import merge_patch
 from provider.core.ranges import Ranges
 from provider.edge.clock import Clock
@@ -162,8 +163,12 @@ class NetworkController:
             }
             raw = await self._kube.patch(NETWORKS, key[1], {"metadata": metadata}, key[0])
             network = ProxmoxNetwork.model_validate(raw)
-        if resolution.offer != self._catalog.current(key):
-            raw, network = await self._announce(key, raw, network, resolution)
+        before = self._catalog.current(key)
+        if resolution.offer != before:
+            raw, network = await self._announce(key, raw, network, resolution.offer)
+            if resolution.offer is not None and await self._is_overtaken(key, resolution.offer, before):
+                await self._announce(key, raw, network, before)
+                return SOON
         published = self._published.setdefault(key, set())
         for book in resolution.books:
             self._books.publish(book)
@@ -177,15 +182,15 @@ class NetworkController:
         return WAITING if waiting or trouble is not None else None
 
     async def _announce(
-        self, key: NetworkKey, raw: Json, network: ProxmoxNetwork, resolution: Resolution
+        self, key: NetworkKey, raw: Json, network: ProxmoxNetwork, offer: Offer | None
     ) -> tuple[Json, ProxmoxNetwork]:
         """Write what will be in force before anything follows it; conditions and numbers come when it does."""
         generation = network.metadata.generation
         said = network.status.conditions
         if not said:
             pending = Finding(NetworkReason.POOLS_PENDING, "its pools are being made")
-            said = conditions((), statements(resolution, pending, {}), generation, self._clock.now())
-        status = network_status(key, resolution.offer, {}, said, generation).to_json()
+            said = conditions((), statements(Resolution(offer), pending, {}), generation, self._clock.now())
+        status = network_status(key, offer, {}, said, generation).to_json()
         before = raw.get("status") or {}
         for side in ("ipv4", "ipv6"):
             if side in status and "usage" in before.get(side, {}):
@@ -193,6 +198,20 @@ class NetworkController:
         if "free" in before and "cidr" in status:
             status["free"] = before["free"]
         return await self._patch_status(key, raw, network, status)
+
+    async def _is_overtaken(self, key: NetworkKey, offer: Offer, before: Offer | None) -> bool:
+        """Whether another leader put a rival in force meanwhile.
+
+        Each writes first and then looks at the others, so of two at the same moment at least one sees the other.
+        Both may step back then; at the next try the better right decides, since neither is in force.
+        """
+        for namespace, name in self._catalog.on(offer.segment) - {key}:
+            try:
+                rival = ProxmoxNetwork.model_validate(await self._kube.get(NETWORKS, name, namespace))
+            except NotFound:
+                continue  # a row whose network is not made yet has nothing in force
+            self._note((namespace, name), rival)
+        return bool(contested(key, offer, before, self._catalog.rivals(offer.segment)))
 
     async def _change_pools(self, key: NetworkKey, plan: PoolPlan) -> Finding | None:
         """Create, patch and delete pools. What the API server refuses is said on the network, and tried again."""

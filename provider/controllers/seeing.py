@@ -10,7 +10,7 @@ from provider.core import networks, zones
 from provider.core.addresses import Family
 from provider.core.names import MANAGED_BY, NetworkKey
 from provider.core.networks import Holders
-from provider.core.overlaps import ForeignPool, contested, overlapped, read_foreign_pool
+from provider.core.overlaps import ForeignPool, contested, overlapped, read_foreign_pool, twice_in_force
 from provider.core.ranges import Ranges
 from provider.core.spans import Problem
 
@@ -31,6 +31,10 @@ def see_network(
     offer = wanted if wanted is not None and not wanted.problems else None
     clashes = contested(key, offer, current, catalog.rivals(offer.segment)) if offer is not None else ()
     taken, messages = overlapped([place for place in (offer, current) if place], _foreign(catalog, pools)[0])
+    if current is not None:
+        twice, also = twice_in_force(key, current, catalog.rivals(current.segment))
+        messages = (*messages, *also)
+        taken = {family: taken.get(family, Ranges()).union(twice.get(family, Ranges())) for family in {*taken, *twice}}
     return networks.Seen(
         key=key,
         zone=network.spec.zone,

@@ -60,6 +60,26 @@ def contested(key: NetworkKey, offer: Offer, current: Offer | None, rivals: Iter
     return tuple(problems)
 
 
+def twice_in_force(
+    key: NetworkKey, current: Offer | None, rivals: Iterable[Rival]
+) -> tuple[Mapping[Family, Ranges], tuple[str, ...]]:
+    """What of a network is in force of another one too, which comes first by name: only that one goes on giving it.
+
+    It takes two leaders at the same moment, or statuses written by hand, to get there.
+    """
+    taken: dict[Family, Ranges] = {}
+    messages: list[str] = []
+    for rival in rivals:
+        if current is None or rival.key >= key:
+            continue
+        for family, span in current.spans.items():
+            common = span.ranges.intersection(_ranges(rival.current, current.segment, family))
+            if common:
+                taken[family] = taken.get(family, Ranges()).union(common)
+                messages.append(f"{shown(family, common)} is in force for network {'/'.join(rival.key)} too")
+    return taken, tuple(messages)
+
+
 def _ranges(offer: Offer | None, segment: Segment, family: Family) -> Ranges:
     if offer is None or offer.segment != segment or family not in offer.spans:
         return Ranges()
