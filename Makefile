@@ -5,7 +5,11 @@ PXNET_CACHE ?= $(HOME)/.cache/pxnet
 UV_VERSION := 0.13.9
 UV := $(PXNET_CACHE)/uv-$(UV_VERSION)/bin/uv
 PY := .venv/bin/python
-export PXNET_CACHE UV_PYTHON_DOWNLOADS := never
+export PXNET_CACHE
+export UV_PYTHON_DOWNLOADS := never
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
 
 .PHONY: help demo test unit check bench bed generate verify lock clean
 
@@ -47,12 +51,12 @@ clean: ## remove what was made here (not the cache)
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(UV):
-	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
 	python3 -m venv $(PXNET_CACHE)/uv-$(UV_VERSION)
 	$(PXNET_CACHE)/uv-$(UV_VERSION)/bin/pip install -q --disable-pip-version-check uv==$(UV_VERSION)
 
-.venv/ready: requirements.lock pyproject.toml | $(UV)
-	$(UV) venv -q --clear --python python3 .venv
-	$(UV) pip install -q --python $(PY) --require-hashes -r requirements.lock
+.venv/ready: requirements.lock | $(UV)
+	$(UV) venv -q --allow-existing --python python3 .venv
+	$(UV) pip sync -q --python $(PY) --require-hashes requirements.lock
 	$(UV) pip install -q --python $(PY) --no-deps -e .
 	touch $@

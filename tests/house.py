@@ -10,12 +10,16 @@ LONGEST = 400
 """Lines of a Python file. One idea a file: what is longer holds two."""
 
 VAGUE = re.compile(r"(^|/)(utils?|helpers?|common|misc|manager)\.py$")
-PLACES = re.compile(r"/home/\w+/|/root/(?!\.cache)|pypi\.org|pythonhosted|proxy\.golang|sum\.golang|deb\.debian\.org")
+PLACES = re.compile(r"/home/\w+/|/work/(main|shared)|/root/(?!\.cache)|pypi\.org|pythonhosted|proxy\.golang|sum\.golang|deb\.debian\.org")
 """A path of one machine, or a package host: the tree must work with any mirror, anywhere."""
 
 
+# Also where the tree belongs to another user, as in containers: nothing of it is run.
+LIST = ("git", "-c", "safe.directory=*", "ls-files", "-z")
+
+
 def tracked() -> list[Path]:
-    names = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True, text=True).stdout
+    names = subprocess.run(LIST, check=True, capture_output=True, text=True).stdout
     return [path for name in names.split("\0") if name and (path := Path(name)).is_file()]
 
 
