@@ -10,7 +10,10 @@ LONGEST = 400
 """Lines of a Python file. One idea a file: what is longer holds two."""
 
 VAGUE = re.compile(r"(^|/)(utils?|helpers?|common|misc|manager)\.py$")
-PLACES = re.compile(r"/home/\w+/|/work/(main|shared)|/root/(?!\.cache)|pypi\.org|pythonhosted|proxy\.golang|sum\.golang|deb\.debian\.org")
+PLACES = re.compile(
+    r"/home/\w+/|/work/(main|shared)|/root/(?!\.cache)"
+    r"|pypi\.org|pythonhosted|proxy\.golang|sum\.golang|deb\.debian\.org"
+)
 """A path of one machine, or a package host: the tree must work with any mirror, anywhere."""
 
 
