@@ -20,7 +20,8 @@ class Health:
 
     def __init__(self) -> None:
         self._servicer = health.aio.HealthServicer()
-        self._server = grpc.aio.server()
+        # Else a second process would share the port unnoticed, and a probe would ask either of them.
+        self._server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
         health_pb2_grpc.add_HealthServicer_to_server(self._servicer, self._server)
         self.port = 0
 
