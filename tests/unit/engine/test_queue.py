@@ -4,14 +4,10 @@ import asyncio
 
 import pytest
 
+from provider.edge.clock import SystemClock
 from provider.engine.queue import Queue
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
-
-
-class LoopClock:
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 class Work:
@@ -35,7 +31,7 @@ class Work:
 
 
 async def ran(work: Work, seconds: float, *adds: tuple[float, str], workers: int = 2) -> list[str]:
-    queue: Queue[str] = Queue("test", work, LoopClock(), workers, seed=1)
+    queue: Queue[str] = Queue("test", work, SystemClock(), workers, seed=1)
     task = asyncio.create_task(queue.run())
     for after, key in adds:
         if after:
