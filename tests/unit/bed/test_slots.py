@@ -15,9 +15,9 @@ from pathlib import Path
 from e2e.bed import slots
 slots.RECORDS = Path(sys.argv[2])
 slot = slots.take("dead", Path("/base"), Path("/scratch"))
-print(slot.record.index, flush=True)
 if sys.argv[1] == "half":
     open(slots.RECORDS / "0.json", "w").close()
+print(slot.record.index, flush=True)
 sys.stdin.read()
 """
 
