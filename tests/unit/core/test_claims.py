@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ NOW = datetime(2030, 1, 1, tzinfo=UTC)
 POOL_REF = {"apiGroup": "ipam.cluster.x-k8s.io", "kind": "InClusterIPPool", "name": "p"}
 
 
-def made(**metadata) -> dict:
+def made(**metadata) -> dict[str, Any]:
     return {"namespace": "team", "resourceVersion": "7", "creationTimestamp": "2030-01-01T00:00:00Z", **metadata}
 
 
@@ -34,7 +35,8 @@ PLAIN = Binding(BookSpec("pool/team/p", Family.IPv4, Ranges.of([(5, 5)]), 24), R
 NETWORK = Binding(replace(PLAIN.book, name="network/team/blue/IPv4", holds_in_book=True), PLAIN.allowed)
 ADDRESS = Address("team", "m1", "uid-a", "9", "10.0.0.5", "InClusterIPPool", "p", "m1", "uid-m1", False, ())
 ANSWERED = replace(CLAIM, address_name="m1", ready=Ready("True", "AddressAllocated", "", ""))
-DELETED = replace(CLAIM, deleted=NOW - timedelta(seconds=20))
+SINCE = NOW - timedelta(seconds=20)
+DELETED = replace(CLAIM, deleted=SINCE)
 
 
 def seen(claim=CLAIM, cluster=None, pool=POOL, binding=PLAIN, address=None, drop_in=True) -> Seen:
@@ -102,11 +104,11 @@ def test_is_told_why_not(world, reason, says):
     ("world", "decision"),
     [
         # A plain pool's claim waits itself, as the in-cluster provider does it.
-        (seen(DELETED), Wait(DELETED.deleted + timedelta(seconds=60))),
+        (seen(DELETED), Wait(SINCE + timedelta(seconds=60))),
         (seen(replace(DELETED, deleted=NOW - timedelta(seconds=60))), Release(PLAIN, None)),
         (seen(DELETED, pool=replace(POOL, reuse_seconds=0)), Release(PLAIN, None)),
         # A network's address rests in the book, and the claim goes at once.
-        (seen(DELETED, binding=NETWORK), Release(NETWORK, DELETED.deleted + timedelta(seconds=60))),
+        (seen(DELETED, binding=NETWORK), Release(NETWORK, SINCE + timedelta(seconds=60))),
         # What is going away itself waits for nothing.
         (seen(DELETED, pool=replace(POOL, deleted=True)), Release(PLAIN, None)),
         (seen(DELETED, pool=None, binding=None), Release(None, None)),
