@@ -7,7 +7,7 @@ already has an entry gets that one.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import structlog
@@ -77,6 +77,7 @@ class Book:
         self._sweeper: asyncio.Task[None] | None = None
         self._waiting: dict[Key, Ranges] = {}
         self._woken: set[Key] = set()
+        self._frozen = False
 
     async def ask(self, request: Request, key: Key | None = None) -> int | Taken | Exhausted:
         """Have a request served. A claim (`key`) that gets Exhausted is woken when there is space for it.
@@ -98,12 +99,22 @@ class Book:
 
     def publish(self, spec: BookSpec) -> None:
         """Take over a new spec; what is allocated stays."""
-        changed = spec != self.spec
+        changed = spec != self.spec or self._frozen
         self.spec = spec
+        self._frozen = False
         if changed:
             for key in [*self._waiting]:
                 self._wake_claim(key)
             self._waiting.clear()
+
+    async def freeze(self) -> list[tuple[int, Entry]]:
+        """Give nothing new until the next `publish`, finish what is on its way, and read anew who holds what.
+
+        So an edit that must not happen under a machine can look first: nobody gets an address between look and edit.
+        """
+        self._frozen = True
+        self.reopen()
+        return (await self.opened()).holders()
 
     def reopen(self) -> None:
         """Load and compare with the objects again before the next change (new pools, foreign writes, now and then)."""
@@ -197,7 +208,7 @@ class Book:
         except KubeError as error:
             _fail(batch, error)
             raise
-        requests = [*extra, *(item.request for item in batch)]
+        requests = [*extra, *(self._within(item.request) for item in batch)]
         plan = books.plan(self._blocks, self._held, requests, self._clock.now())
         failures = await self._write(plan.changes)
         stale = bool(extra and failures) or any(
@@ -218,6 +229,13 @@ class Book:
                 item.done.set_exception(failure)
             else:
                 self._pending.append(item)
+
+    def _within(self, request: Request) -> Request:
+        """A request as the present spec allows it: its claim may have looked at an older one."""
+        if not isinstance(request, Want) or request.address is not None:
+            return request
+        allowed = Ranges() if self._frozen else request.allowed.intersection(self.spec.allocatable)
+        return replace(request, allowed=allowed)
 
     async def _write(self, changes: Mapping[int, Mapping[int, Entry | None]]) -> dict[int, KubeError]:
         """Write all blocks of a plan at once; says which failed and why."""
@@ -285,7 +303,7 @@ class Book:
 
     def _wake(self) -> None:
         """Wake as many waiting claims, oldest first, as there is space that nobody was woken for yet."""
-        if not self._waiting:
+        if not self._waiting or self._frozen:
             return
         now = self._clock.now()
         for allowed in {*self._waiting.values()}:

@@ -87,6 +87,10 @@ class Books:
         """Who has the allocated addresses of a published book, lowest first."""
         return (await self._books[name].opened()).holders()
 
+    async def freeze(self, name: str) -> list[tuple[int, Entry]]:
+        """Stop giving from a published book until it is published again; the holders as the API server knows them."""
+        return await self._books[name].freeze()
+
     def book(self, spec: BookSpec) -> Book:
         book = self._books.get(spec.name)
         if book is None:

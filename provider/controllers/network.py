@@ -22,7 +22,7 @@ from provider.core.conditions import conditions, transitions
 from provider.core.names import NetworkKey, book_name, pool_names
 from provider.core.network_pools import PoolPlan, plan_pools
 from provider.core.network_status import network_status, obstacle, statements
-from provider.core.networks import Finding, NetworkReason, Resolution, Seen, books_in_force, resolve
+from provider.core.networks import Finding, NetworkReason, Resolution, Seen, books_in_force, keeps_place, resolve
 from provider.core.offers import Offer
 from provider.core.overlaps import contested
 from provider.core.patches import merge_patch
@@ -88,9 +88,13 @@ class NetworkController:
         self._note(key, network)
         await self._find_zone(network.spec.zone)
         self.serve(key)
-        held = await self._holders(key)
-        seen = self._see(key, network, held, await self._elsewhere(key))
+        elsewhere = await self._elsewhere(key)
+        seen = self._see(key, network, await self._holders(key), elsewhere)
         resolution = resolve(seen)
+        if resolution.removable or not keeps_place(seen.current, resolution.offer):
+            # Looked at again with the books at rest, so that nobody gets an address between this look and the change.
+            seen = self._see(key, network, await self._freeze(key), elsewhere)
+            resolution = resolve(seen)
         plan = plan_pools(key, None if resolution.removable else resolution.offer, await self._pools(key))
         if resolution.removable:
             return await self._remove(key, raw, network, resolution, plan)
@@ -121,6 +125,10 @@ class NetworkController:
 
     async def _holders(self, key: NetworkKey) -> Held:
         return {family: await self._books.holders(book_name(*key, family)) for family in self._published.get(key, ())}
+
+    async def _freeze(self, key: NetworkKey) -> Held:
+        """As `_holders`, read anew, and nothing is given until the books are published again."""
+        return {family: await self._books.freeze(book_name(*key, family)) for family in self._published.get(key, ())}
 
     async def _elsewhere(self, key: NetworkKey) -> dict[Family, Ranges]:
         """What other networks on the segment still hold outside of their own ranges."""
@@ -168,7 +176,7 @@ class NetworkController:
             raw, network = await self._announce(key, raw, network, resolution.offer)
             if resolution.offer is not None and await self._is_overtaken(key, resolution.offer, before):
                 await self._announce(key, raw, network, before)
-                return SOON
+                return ENDING
         published = self._published.setdefault(key, set())
         for book in resolution.books:
             self._books.publish(book)

@@ -230,6 +230,19 @@ def _edited(current: Offer, wanted: Offer, holders: Holders) -> tuple[Offer, lis
     return replace(wanted, spans=spans), blocked
 
 
+def keeps_place(current: Offer | None, after: Offer | None) -> bool:
+    """Whether a change leaves every machine of the network where it is: segment, subnets and gateways."""
+    if current is None:
+        return True
+    return (
+        after is not None
+        and current.segment == after.segment
+        and all(
+            family in after.spans and after.spans[family].same_subnet(span) for family, span in current.spans.items()
+        )
+    )
+
+
 def _stranded(offer: Offer, holders: Holders) -> list[str]:
     """Addresses that are held although the ranges in force do not contain them."""
     notes: list[str] = []

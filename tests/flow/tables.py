@@ -12,8 +12,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import looptime
-
 from provider.core.addresses import parse_entries
 from provider.core.ranges import Ranges
 from provider.edge.kube.errors import KubeError, NotFound
@@ -23,7 +21,8 @@ from provider.leading import Leading, Options
 from provider.zoning import Zoning
 from tests.flow.fake_kube import FakeKube
 from tests.flow.faults import Fate, Faults
-from tests.flow.simulate import PATIENCE, SilentEvents, SimulatedClock, quiet
+from tests.flow.simulate import PATIENCE, SilentEvents, quiet
+from tests.flow.simulated_time import SimulatedClock, run
 from tests.flow.store import Json, Store
 
 HOME, BRIDGE, STEPS = "team", "vmbr0", 30
@@ -123,7 +122,7 @@ class Admin:
             self._try(f"zone {zone}", lambda zone=zone: store.create(ZONES, self._zone(zone), None))
 
     def _zone(self, name: str) -> Json:
-        spec = {"bridge": BRIDGE, "networks": {HOME: []}, "addressReuseSeconds": self.chance.choice((0, 0, 5))}
+        spec: Json = {"bridge": BRIDGE, "networks": {HOME: []}, "addressReuseSeconds": self.chance.choice((0, 0, 5))}
         return {"apiVersion": ZONES.api_version, "kind": ZONES.kind, "metadata": {"name": name}, "spec": spec}
 
     def step(self) -> None:
@@ -221,17 +220,17 @@ async def history(seed: int) -> tuple[list[str], list[str]]:
     store = Store(asyncio.get_running_loop().time)
     admin, watchful = Admin(store, chance), Watchful(store)
     troubles = (Faults(delay=0.05), Faults(refuse=0.05, lose=0.05, cut=0.05, delay=0.2), Faults(lose=0.2, delay=0.5))
-    run = Run(store, chance, chance.choice(troubles))
+    leader = Run(store, chance, chance.choice(troubles))
     for _ in range(STEPS):
         admin.step()
         if chance.random() < 0.1:
-            run.fate.fuse = chance.randrange(1, 8)
-        if run.fate.dead:
+            leader.fate.fuse = chance.randrange(1, 8)
+        if leader.fate.dead:
             admin.story.append("a process died, another one leads")
-            await run.stop()
-            run = Run(store, chance, chance.choice(troubles))
+            await leader.stop()
+            leader = Run(store, chance, chance.choice(troubles))
         await asyncio.sleep(chance.choice((0.0, 0.05, 0.5, 3.0)))
-    await run.stop()
+    await leader.stop()
     admin.story.append("calm: one process, no faults")
     last = Run(store, chance, Faults())
     await asyncio.sleep(PATIENCE)
@@ -249,11 +248,7 @@ async def history(seed: int) -> tuple[list[str], list[str]]:
 
 
 def play(seed: int) -> tuple[list[str], list[str]]:
-    loop = looptime.new_event_loop(start=0, noop_cycles=0)
-    try:
-        return loop.run_until_complete(history(seed))
-    finally:
-        loop.close()
+    return run(history(seed))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
