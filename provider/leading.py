@@ -57,6 +57,7 @@ class Options:
         ipam_version, cluster_version: the API versions the server has.
         namespace: only look at this namespace; None for all.
         workers: claims in work at one time.
+        seed: of the spread of retries; None for a different one in each process.
     """
 
     drop_in: bool = True
@@ -64,6 +65,7 @@ class Options:
     cluster_version: str = "v1beta2"
     namespace: str | None = None
     workers: int = 48
+    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +143,8 @@ class Leading:
             note_claim=self.claims.note, note_address=self._note_address,
         )  # fmt: skip
         self._pool_controller = PoolController(kube, view, self.books, drop_in=options.drop_in)
-        self.claim_queue: Queue[Key] = Queue("claims", claim_controller.reconcile, clock, options.workers)
-        self.pool_queue: Queue[PoolKey] = Queue("pools", self._reconcile_pool, clock, 4)
+        self.claim_queue: Queue[Key] = Queue("claims", claim_controller.reconcile, clock, options.workers, options.seed)
+        self.pool_queue: Queue[PoolKey] = Queue("pools", self._reconcile_pool, clock, 4, options.seed)
         self._due: set[PoolKey] = set()
         self._leftovers = Leftovers(kube, view, self.books)
         self.networks = networks(self) if networks is not None else None

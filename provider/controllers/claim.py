@@ -97,9 +97,10 @@ class ClaimController:
             case Leave():
                 return None
             case Explain(reason, message, gives_back):
-                if gives_back:
-                    await self._give_back(seen)
-                await self._explain(seen.claim, reason, message)
+                begun = gives_back and self._books.holds(seen.claim.uid)
+                await self._explain(seen.claim, reason, message, fence=begun)
+                if begun:
+                    await self._give_back(seen.claim)
                 return None
             case Wait(until):
                 return max((until - self._clock.now()).total_seconds(), 0.0)
@@ -139,6 +140,9 @@ class ClaimController:
             await self._explain(claim, ClaimReason.FAILED, message)
             return None
         claim = await self._protect(claim)
+        now = self._view.pools.get(pool.key)
+        if now is None or self._books.binding(now) != binding:
+            return SOON  # its pool or its network changed meanwhile
         book = self._books.book(binding.book)
         wanted = number_of(existing) if existing is not None else None
         outcome = await book.ask(Want(claim.holder, claim.uid, binding.allowed, wanted), claim.key)
@@ -157,14 +161,19 @@ class ClaimController:
                 f"IPAddress {claim.name} exists with {existing.address}, which is {outcome.by}; delete that IPAddress "
                 "and this claim gets another address"
             )
-            await self._explain(claim, ClaimReason.FAILED, message)
+            ours = existing.claim_uid == claim.uid and claim.address_name is None
+            await self._explain(claim, ClaimReason.FAILED, message, fence=ours)
+            if ours:
+                # Made for this claim and never handed over; after the write above nobody can do that any more.
+                await self._objects.remove(existing)
+                return SOON
             return None
         if existing is not None:
             await self._objects.adopt(claim, pool, existing)
             text = existing.address
         else:
             text = format_address(binding.book.family, outcome)
-            found = await self._objects.make(claim, pool, binding.book, text)
+            found = await self._objects.make(claim, pool, book.spec, text)
             if found.claim_uid != claim.uid or number_of(found) != outcome:
                 # Another provider was quicker. What exists decides: ours goes back, the next look takes theirs.
                 if number_of(found) != outcome:
@@ -188,17 +197,21 @@ class ClaimController:
         )
         return self._noted(replace(claim, finalizers=finalizers), written)
 
-    async def _give_back(self, seen: Seen) -> None:
-        """Undo an answer that got no further than its entry."""
-        if self._books.holds(seen.claim.uid) and await self._objects.find(seen.claim) is None:
-            await self._books.give_back(seen.claim)
+    async def _give_back(self, claim: Claim) -> None:
+        """Undo an answer that got no further than its entry.
+
+        Only after a write of the claim: another provider may be making the IPAddress at this moment. It still can, but
+        it cannot hand it over any more.
+        """
+        if await self._objects.find(claim) is None:
+            await self._books.give_back(claim)
 
     async def _release(self, claim: Claim, decision: Release) -> None:
         """IPAddress, entry, finalizer: the claim goes last, so a crash in between is carried on by its next look."""
         if RELEASE_FINALIZER not in claim.finalizers:
             return
         existing = self._view.addresses.get(claim.key) or await self._objects.find(claim)
-        if existing is not None and existing.pool_key != claim.pool_key:
+        if existing is not None and not _is_of(existing, claim):
             existing = None
         if existing is not None:
             await self._objects.remove(existing)
@@ -220,21 +233,28 @@ class ClaimController:
         self._metrics.claim_released()
         self._noted(replace(claim, finalizers=tuple(finalizers)), written)
 
-    async def _explain(self, claim: Claim, reason: ClaimReason, message: str) -> None:
-        await self._report(claim, reason, message, "False", None)
+    async def _explain(self, claim: Claim, reason: ClaimReason, message: str, *, fence: bool = False) -> None:
+        await self._report(claim, reason, message, "False", None, fence=fence)
 
-    async def _report(self, claim: Claim, reason: ClaimReason, message: str, status: str, address: str | None) -> None:
-        """Write the claim's status if it says something else."""
+    async def _report(
+        self, claim: Claim, reason: ClaimReason, message: str, status: str, address: str | None, *, fence: bool = False
+    ) -> None:
+        """Write the claim's status if it says something else.
+
+        With `fence` it is written in any case: then who decided on an older claim cannot hand an address over.
+        """
         before = claim.ready
         same_address = address is None or claim.address_name == address
         if (
             before is not None
             and (before.status, before.reason, before.message) == (status, reason, message)
             and same_address
+            and not fence
         ):
             return
         now = self._clock.now()
-        since = before.since if before is not None and before.status == status and before.since else format_time(now)
+        same = before is not None and before.status == status and before.since and not fence
+        since = before.since if before is not None and same else format_time(now)
         ready = Ready(status, reason.value, message, since)
         # The version makes this the fence: who hands an address over has seen the claim as it is now.
         patch = claim_status(self._claims.version, ready, claim.generation, address)
@@ -278,3 +298,13 @@ class ClaimController:
         claim = replace(claim, version=written["metadata"]["resourceVersion"])
         self._note_claim(claim.key, claim)
         return claim
+
+
+def _is_of(address: Address, claim: Claim) -> bool:
+    """Whether an IPAddress goes with this claim. Its name is not enough.
+
+    The claim may be long gone, and a new one of its name may have an IPAddress by now; or people made one by hand.
+    """
+    if address.claim_uid is None:
+        return address.pool_key == claim.pool_key and claim.address_name == address.name
+    return address.pool_key == claim.pool_key and address.claim_uid == claim.uid
