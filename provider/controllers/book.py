@@ -6,6 +6,7 @@ already has an entry gets that one.
 """
 
 import asyncio
+import contextvars
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -177,8 +178,9 @@ class Book:
                 task.cancel()
 
     def _start(self) -> None:
+        # A context of its own: it works for many claims, and must not log as the one that began it.
         if self._committer is None:
-            self._committer = asyncio.create_task(self._commit_all())
+            self._committer = asyncio.create_task(self._commit_all(), context=contextvars.Context())
 
     async def _commit_all(self) -> None:
         try:
@@ -321,7 +323,8 @@ class Book:
             self._sweeper = None
         if ends:
             delay = (min(ends) - self._clock.now()).total_seconds()
-            self._sweeper = asyncio.create_task(self._sweep(max(delay, 0.0) + (0.01 if self._waiting else SWEEP_DELAY)))
+            delay = max(delay, 0.0) + (0.01 if self._waiting else SWEEP_DELAY)
+            self._sweeper = asyncio.create_task(self._sweep(delay), context=contextvars.Context())
 
     async def _sweep(self, delay: float) -> None:
         await self._clock.sleep(delay)
@@ -331,7 +334,7 @@ class Book:
         elif self._committer is None:
             # An empty batch: the plan removes what has ended.
             self._pending = self._pending or []
-            self._committer = asyncio.create_task(self._sweep_now())
+            self._committer = asyncio.create_task(self._sweep_now(), context=contextvars.Context())
 
     async def _sweep_now(self) -> None:
         try:
