@@ -69,7 +69,10 @@ class Watch:
         for resource in self._resources:
             self._register(registry, resource, loop)
         namespaces = {"namespaces": [self._namespace]} if self._namespace else {"clusterwide": True}
-        await kopf.operator(registry=registry, settings=settings, standalone=True, stop_flag=stop, **namespaces)
+        # kopf would ask for the user's name, and a container's numeric user may have none. (Its type of an identity,
+        # a name for str, is not public.)
+        scope: dict[str, Any] = {"identity": "pxnet", **namespaces}
+        await kopf.operator(registry=registry, settings=settings, standalone=True, stop_flag=stop, **scope)
 
     def _register(self, registry: kopf.OperatorRegistry, resource: Resource, loop: asyncio.AbstractEventLoop) -> None:
         @kopf.on.event(resource.group, resource.version, resource.plural, registry=registry)
