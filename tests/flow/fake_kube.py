@@ -1,6 +1,7 @@
 """A fake API server that speaks the provider's `Kube`: one store, a view of it for each client, with its own faults."""
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -82,17 +83,19 @@ class FakeKube:
     async def watch(
         self, resource: Resource, version: str, namespace: str | None = None, *, metadata_only: bool = False
     ) -> AsyncIterator[Json]:
-        """Events of one kind in their order; kinds overtake each other by their delays."""
-        position = 0
-        after = int(version)
+        """Events of one kind, with repetitions but in their order; kinds overtake each other by their delays."""
+        journal = self.store.journal[resource.plural]
+        position = bisect_right(journal, int(version), key=lambda event: event[0])
         while True:
-            journal = self.store.journal
             while position < len(journal):
-                number, plural, event, item = journal[position]
+                _, event, item = journal[position]
                 position += 1
                 home = item["metadata"].get("namespace")
-                if number > after and plural == resource.plural and (namespace is None or home == namespace):
-                    await self.fate.event()
-                    yield {"type": event, "object": {**item}}
+                if namespace is None or home == namespace:
+                    back = await self.fate.event()
+                    yield {"type": event, "object": {"metadata": item["metadata"]} if metadata_only else {**item}}
+                    position = max(position - back, 0)
+            if self.fate.bookmark():
+                yield {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self.store.version)}}}
             self._news.clear()
             await self._news.wait()

@@ -6,14 +6,14 @@ A history that breaks a rule is printed with what led to it, and `--seed N` repe
 import argparse
 import asyncio
 import logging
+import multiprocessing
+import os
 import random
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
-import looptime
 import structlog
 
 from provider.api.ipam import Key
@@ -26,7 +26,8 @@ from provider.edge.metrics import Metrics
 from provider.leading import Leading, Options
 from tests.flow.fake_kube import FakeKube
 from tests.flow.faults import Fate, Faults
-from tests.flow.store import START, Store
+from tests.flow.simulated_time import SimulatedClock, run
+from tests.flow.store import Store
 from tests.flow.world import NETWORK, Watchful, World, described, faults_at_rest
 
 STEPS = 30
@@ -34,19 +35,6 @@ PATIENCE = 700.0
 """Simulated seconds after which a quiet world must be at rest; more than two regular looks at everything."""
 
 MakeStore = Callable[[Kube, Clock], BlockStore]
-
-
-class SimulatedClock:
-    """The event loop's own time, which jumps over all waiting."""
-
-    def now(self) -> datetime:
-        return START + timedelta(seconds=self.monotonic())
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 class SilentEvents:
@@ -107,7 +95,7 @@ class History:
         self._store = Store(asyncio.get_running_loop().time)
         self._world = World(self._store, chance)
         watchful = Watchful(self._store)
-        self._processes = [self._start(chance)]
+        self._processes = [self._start(chance) for _ in range(chance.choice((1, 2, 3)))]
         for _ in range(STEPS):
             self._world.step()
             self._trouble(chance)
@@ -130,8 +118,8 @@ class History:
             faults = chance.choice(
                 (
                     Faults(delay=0.05),
-                    Faults(refuse=0.05, lose=0.05, cut=0.05, delay=0.2),
-                    Faults(lose=0.2, cut=0.2, delay=0.5),
+                    Faults(refuse=0.05, lose=0.05, cut=0.05, repeat=0.1, delay=0.2),
+                    Faults(lose=0.2, cut=0.2, repeat=0.3, delay=0.5),
                     Faults(delay=2.0),
                 )
             )
@@ -144,20 +132,24 @@ class History:
             clock,
             SilentEvents(),  # type: ignore[arg-type]
             Metrics(),
-            Options(workers=8),
+            Options(workers=8, seed=chance.randrange(1 << 30)),
             OneNetwork,
             store,
         )
         return Process(fate, leading, asyncio.create_task(leading.run()))
 
     def _trouble(self, chance: random.Random) -> None:
-        """Crash a process after some more writes, start a second leader beside it, or start over."""
+        """Crash a process after some more writes, hold one up, start a second leader beside it, or start over."""
         self._store.collect_garbage()
         drawn = chance.random()
         if drawn < 0.08:
             chance.choice(self._processes).fate.fuse = chance.randrange(1, 12)
             self._world.story.append("a process will die")
-        elif drawn < 0.14 or all(process.fate.dead for process in self._processes):
+        elif drawn < 0.12:
+            seconds = chance.choice((1, 5, 30))
+            chance.choice(self._processes).fate.pause(seconds)
+            self._world.story.append(f"a process stands still for {seconds} s, and knows nothing of it")
+        elif drawn < 0.18 or all(process.fate.dead for process in self._processes):
             self._processes.append(self._start(chance))
             self._world.story.append("another process starts; nobody asks the lease")
 
@@ -174,11 +166,7 @@ class History:
 
 def play(seed: int, make_store: MakeStore | None = None) -> Outcome:
     """Play one history from beginning to end, in simulated time."""
-    loop = looptime.new_event_loop(start=0, noop_cycles=0)
-    try:
-        return loop.run_until_complete(History(seed, make_store).play())
-    finally:
-        loop.close()
+    return run(History(seed, make_store).play())
 
 
 def quiet() -> None:
@@ -189,22 +177,31 @@ def quiet() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.flow.simulate", description=__doc__)
     parser.add_argument("--histories", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="play this one alone, and tell it")
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)), help="to share the seeds")
     options = parser.parse_args(arguments)
     quiet()
-    seeds = range(options.histories) if options.seed is None else [options.seed]
+    if options.seed is not None:
+        outcome = play(options.seed)
+        tell(outcome)
+        return 1 if outcome.breaches else 0
+    seeds = range(options.first, options.first + options.histories)
     started = time.monotonic()
     broken = 0
-    for seed in seeds:
-        outcome = play(seed)
-        if outcome.breaches or options.seed is not None:
-            print(f"seed {seed}", *(f"  {line}" for line in outcome.story), sep="\n")
-        if outcome.breaches:
-            broken += 1
-            print(*(f"  BROKEN: {breach}" for breach in outcome.breaches), sep="\n")
-    seconds = time.monotonic() - started
-    print(f"{len(seeds)} histories in {seconds:.1f} s, {broken} broken")
+    with multiprocessing.get_context("forkserver").Pool(options.processes, quiet) as pool:
+        for outcome in pool.imap(play, seeds, chunksize=10):
+            if outcome.breaches:
+                broken += 1
+                tell(outcome)
+    print(f"{len(seeds)} histories in {time.monotonic() - started:.1f} s, {broken} broken")
     return 1 if broken else 0
+
+
+def tell(outcome: Outcome) -> None:
+    print(f"seed {outcome.seed} (python -m tests.flow.simulate --seed {outcome.seed})")
+    print(*(f"  {line}" for line in outcome.story), sep="\n")
+    print(*(f"  BROKEN: {breach}" for breach in outcome.breaches), sep="\n")
 
 
 if __name__ == "__main__":

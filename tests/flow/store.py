@@ -4,6 +4,7 @@ Objects are never changed in place: a write puts a new one, so what was handed o
 """
 
 import itertools
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -37,12 +38,12 @@ def merged(value: Any, patch: Any) -> Any:
 
 
 class Store:
-    """All objects, the journal that watches read, and who wants to know of changes."""
+    """All objects, the journal of each kind that watches read, and who wants to know of changes."""
 
     def __init__(self, time: Callable[[], float]) -> None:
         self._time = time
         self.objects: dict[Id, Json] = {}
-        self.journal: list[tuple[int, str, str, Json]] = []
+        self.journal: dict[str, list[tuple[int, str, Json]]] = defaultdict(list)
         self.listeners: list[Callable[[str, str, Json], None]] = []
         self._versions = itertools.count(1)
         self._uids = itertools.count(1)
@@ -159,7 +160,7 @@ class Store:
         return item
 
     def _tell(self, plural: str, event: str, item: Json) -> None:
-        self.journal.append((self.version, plural, event, item))
+        self.journal[plural].append((self.version, event, item))
         for listener in self.listeners:
             listener(plural, event, item)
 

@@ -24,11 +24,17 @@ NETWORK = BookSpec(
     parse_entries(["10.0.0.1-10.0.2.255"]).ranges,
     holds_in_book=True,
 )
-GATEWAYS = {"10.0.0.1", "10.9.0.1"}
+NEVER = {"10.0.0.1", "10.9.0.1", "10.9.0.3", "fd00::"}
+"""Gateways, an exclusion, and the anycast address of a subnet."""
 POOLS_BY_NAME: dict[str, Json] = {
     "one-v4-icip": {"addresses": ["10.0.0.250-10.0.1.5"], "prefix": 16, "gateway": "10.0.0.1"},
     "two-v4-icip": {"addresses": ["10.0.0.253-10.0.1.2"], "prefix": 16, "gateway": "10.0.0.1"},
-    "plain": {"addresses": ["10.9.0.1-10.9.0.6"], "prefix": 24, "gateway": "10.9.0.1"},
+    "plain": {
+        "addresses": ["10.9.0.1-10.9.0.6"],
+        "prefix": 24,
+        "gateway": "10.9.0.1",
+        "excludedAddresses": ["10.9.0.3"],
+    },
 }
 REUSE = ("addressReuseGracePeriodSeconds", (0, 0, 3))
 
@@ -43,14 +49,14 @@ class World:
         for name in POOLS_BY_NAME:
             self._make_pool(name)
         self._create(
-            GLOBAL_POOLS, {"metadata": {"name": "all"}, "spec": {"addresses": ["fd00::1-fd00::4"], "prefix": 64}}, None
+            GLOBAL_POOLS, {"metadata": {"name": "all"}, "spec": {"addresses": ["fd00::-fd00::4"], "prefix": 64}}, None
         )
         self._create(CLUSTERS, {"metadata": {"name": "c"}, "spec": {}}, HOME)
 
     def step(self) -> None:
         """One thing that somebody does."""
         acts = (
-            [self.claim] * 10
+            [self.claims] * 10
             + [self.drop_claim] * 6
             + [self.hand_made] * 1
             + [self.drop_address] * 1
@@ -60,9 +66,14 @@ class World:
         )
         self.chance.choice(acts)()
 
-    def claim(self) -> None:
+    def claims(self) -> None:
+        """One, or a cluster's worth at once: then several want the same address at the same moment."""
+        for _ in range(self.chance.choice((1, 1, 2, 5))):
+            self._claim()
+
+    def _claim(self) -> None:
         pool = self.chance.choice([*POOLS_BY_NAME, "all"])
-        name = f"m{self.chance.randrange(14)}"
+        name = f"m{self.chance.randrange(20)}"
         kind = "GlobalInClusterIPPool" if pool == "all" else "InClusterIPPool"
         labels = {CLUSTER_LABEL: "c"} if self.chance.random() < 0.3 else {}
         spec = {"poolRef": {"apiGroup": "ipam.cluster.x-k8s.io", "kind": kind, "name": pool}}
@@ -158,26 +169,40 @@ class Watchful:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.breaches: list[str] = []
+        self._had: dict[str, tuple[str, tuple[str, str]]] = {}
         store.listeners.append(self._look)
 
     def _look(self, plural: str, event: str, item: Json) -> None:
-        if plural == CLAIMS.plural and event != "DELETED":
+        meta = item["metadata"]
+        if plural == POOLS.plural and event == "DELETED":
+            # Its claims have nothing any more, and may get anything from its successor.
+            self._had = {uid: had for uid, had in self._had.items() if had[0] != meta["name"]}
+        if plural == ADDRESSES.plural:
+            given = event == "ADDED" and meta.get("ownerReferences")
+            if given and item["spec"]["address"] in NEVER:
+                self.breaches.append(f"{meta['name']} got {item['spec']['address']}, which is never given")
+            claim = self.store.objects.get((CLAIMS.plural, meta["namespace"], meta["name"]))
+            if claim is not None:
+                self._look_at_claim(claim)
+        elif plural == CLAIMS.plural and event == "DELETED":
+            self._had.pop(meta["uid"], None)
+        elif plural == CLAIMS.plural:
             self._look_at_claim(item)
-        given = plural == ADDRESSES.plural and event == "ADDED" and item["metadata"].get("ownerReferences")
-        if given and item["spec"]["address"] in GATEWAYS:
-            self.breaches.append(f"{item['metadata']['name']} got the gateway {item['spec']['address']}")
 
     def _look_at_claim(self, claim: Json) -> None:
-        """The claim's status is what hands the address over."""
+        """The claim's status is what hands the address over; from then on a machine has it."""
         mine = self._handed(claim)
         if mine is None:
             return
+        name, pool = claim["metadata"]["name"], claim["spec"]["poolRef"]["name"]
+        _, before = self._had.setdefault(claim["metadata"]["uid"], (pool, mine))
+        if before != mine:
+            self.breaches.append(f"claim {name} had {before[1]}, and now it has {mine[1]}")
         for (plural, _, _), other in self.store.objects.items():
             if plural == CLAIMS.plural and other["metadata"]["uid"] != claim["metadata"]["uid"]:
                 theirs = self._handed(other)
                 if theirs is not None and theirs == mine:
-                    names = claim["metadata"]["name"], other["metadata"]["name"]
-                    self.breaches.append(f"claims {names[0]} and {names[1]} both have {mine[1]}")
+                    self.breaches.append(f"claims {name} and {other['metadata']['name']} both have {mine[1]}")
 
     def _handed(self, claim: Json) -> tuple[str, str] | None:
         if "deletionTimestamp" in claim["metadata"]:
@@ -251,7 +276,7 @@ def _claim_at_rest(name: str, claim: Json, addresses: dict[str, Json], pools: di
     if ready is None:
         return [f"claim {name} is forgotten"]
     if ready["reason"] == "PoolExhausted":
-        total = {"one-v4-icip": 12, "two-v4-icip": 6, "all": 3}.get(pool)
+        total = {"one-v4-icip": 12, "two-v4-icip": 6, "all": 4}.get(pool)
         used = sum(1 for item in addresses.values() if space_of(item) == ("net" if pool.endswith("-icip") else pool))
         if total is not None and used < total and pool != "two-v4-icip":
             return [f"claim {name} waits for {pool} although {used} of {total} are used"]
