@@ -14,9 +14,10 @@ from typing import Protocol
 import structlog
 
 from provider.api.ipam import Key
-from provider.core import books
+from provider.core import audit, books, usage
+from provider.core.audit import Findings, KnownAddress
 from provider.core.blocks import BLOCK_SIZE, Block, Entry, State, base_of
-from provider.core.books import BookSpec, Exhausted, Findings, KnownAddress, Request, Return, Taken, Want
+from provider.core.books import BookSpec, Exhausted, Request, Return, Taken, Want
 from provider.core.ranges import Ranges
 from provider.edge.clock import Clock
 from provider.edge.kube.blocks import BlockStore
@@ -152,8 +153,8 @@ class Book:
                 await self._clock.sleep(0.2)
         return self
 
-    def usage(self) -> books.Usage:
-        return books.usage(self.spec, self._blocks)
+    def usage(self) -> usage.Usage:
+        return usage.usage(self.spec, self._blocks)
 
     def holders(self) -> list[tuple[int, Entry]]:
         """Allocated addresses and who has them, lowest first."""
@@ -281,10 +282,10 @@ class Book:
             if entry.uid is not None and entry.state is State.ALLOCATED
         }
         addresses, claims = self._witness.survey(self.spec.name)
-        findings = books.audit(blocks, addresses, claims)
+        findings = audit.audit(blocks, addresses, claims)
         buried = {orphan for orphan in findings.orphans if await self._witness.bury(orphan)}
         if buried:
-            findings = books.audit(blocks, [known for known in addresses if known not in buried], claims)
+            findings = audit.audit(blocks, [known for known in addresses if known not in buried], claims)
         self._witness.report(self.spec.name, findings)
         repairs: list[Request] = [Want(known.holder, known.uid, Ranges(), known.address) for known in findings.unbooked]
         for address, entry in findings.surplus:
@@ -310,7 +311,7 @@ class Book:
         now = self._clock.now()
         for allowed in {*self._waiting.values()}:
             keys = [key for key, wanted in self._waiting.items() if wanted == allowed]
-            space = books.count_free(self._blocks, allowed, now, len(keys) + len(self._woken)) - len(self._woken)
+            space = usage.count_free(self._blocks, allowed, now, len(keys) + len(self._woken)) - len(self._woken)
             for key in keys[: max(space, 0)]:
                 del self._waiting[key]
                 self._woken.add(key)

@@ -15,9 +15,11 @@ from provider.controllers.book import Book
 from provider.controllers.view import View
 from provider.core import pools
 from provider.core.addresses import AddressError, parse_address
+from provider.core.audit import Findings, KnownAddress
 from provider.core.blocks import BLOCK_SIZE, Entry
-from provider.core.books import BookSpec, Findings, KnownAddress, Return, Usage
+from provider.core.books import BookSpec, Return
 from provider.core.pools import Binding, Refusal
+from provider.core.usage import Usage
 from provider.edge.clock import Clock
 from provider.edge.events import Events
 from provider.edge.kube.blocks import BlockStore, digest

@@ -17,7 +17,6 @@ from provider.controllers.seeing import see_network
 from provider.controllers.view import View
 from provider.core.addresses import Family
 from provider.core.blocks import Entry
-from provider.core.books import Usage
 from provider.core.conditions import conditions, transitions
 from provider.core.names import NetworkKey, book_name, pool_names
 from provider.core.network_pools import PoolPlan, plan_pools
@@ -27,6 +26,7 @@ from provider.core.offers import Offer
 from provider.core.overlaps import contested
 from provider.core.patches import merge_patch
 from provider.core.ranges import Ranges
+from provider.core.usage import Usage
 from provider.edge.clock import Clock
 from provider.edge.events import Events
 from provider.edge.kube.client import Kube

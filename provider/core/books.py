@@ -1,16 +1,16 @@
-"""The address book: what a batch of requests makes of its blocks, and whether blocks and objects agree.
+"""The address book: what a batch of requests makes of its blocks.
 
 A book holds the addresses of one network and family, or of one plain pool. Everything here is pure: `plan` says which
 entries to write where, the caller writes each block with the version it had read, and asks again after a conflict.
 Lowest free address first, in the order of the requests.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from provider.core.addresses import Family
-from provider.core.blocks import BLOCK_SIZE, Block, Entry, State, Tally, base_of, tally
+from provider.core.blocks import BLOCK_SIZE, Block, Entry, State, base_of
 from provider.core.ranges import NOTHING, Ranges
 
 
@@ -160,7 +160,7 @@ def plan(blocks: Mapping[int, Block], held: Mapping[str, int], requests: Sequenc
 
 def _give_back(draft: _Draft, request: Return, now: datetime) -> int:
     entry = draft.entry(request.address)
-    if entry is not None and entry.state is State.ALLOCATED and _is_holder(entry, request.holder, request.uid):
+    if entry is not None and entry.state is State.ALLOCATED and is_holder(entry, request.holder, request.uid):
         held = request.until is not None and request.until > now
         draft.put(
             request.address,
@@ -169,14 +169,14 @@ def _give_back(draft: _Draft, request: Return, now: datetime) -> int:
     return request.address
 
 
-def _is_holder(entry: Entry, holder: str, uid: str | None) -> bool:
+def is_holder(entry: Entry, holder: str, uid: str | None) -> bool:
     """The uid decides where both have one: a late release of an old claim must not free its namesake's address."""
     if entry.uid is not None and uid is not None:
         return entry.uid == uid
-    return _namesake(entry.holder) == _namesake(holder)
+    return namesake(entry.holder) == namesake(holder)
 
 
-def _namesake(holder: str) -> str:
+def namesake(holder: str) -> str:
     """Claim and IPAddress of one namespace and name stand for each other: the contract names them alike."""
     return holder.partition("/")[2]
 
@@ -190,7 +190,7 @@ def _grant(draft: _Draft, granted: Mapping[str, int], want: Want, now: datetime)
     if want.address is not None:
         entry = draft.entry(want.address)
         # A namesake with another uid is the same claim before a restore, a move or a re-creation: names are unique.
-        same = entry is not None and _namesake(entry.holder) == _namesake(want.holder)
+        same = entry is not None and namesake(entry.holder) == namesake(want.holder)
         if entry is not None and not same and not entry.ended(now):
             return Taken(f"{entry.state} for {entry.holder}")
         if entry is not None and entry.state is State.ALLOCATED and entry.uid == want.uid:
@@ -202,111 +202,3 @@ def _grant(draft: _Draft, granted: Mapping[str, int], want: Want, now: datetime)
         return Exhausted()
     draft.put(address, Entry(State.ALLOCATED, want.holder, now, want.uid))
     return address
-
-
-def count_free(blocks: Mapping[int, Block], allowed: Ranges, now: datetime, limit: int) -> int:
-    """How many addresses of `allowed` are free, counting no further than `limit`."""
-    free = 0
-    for base in allowed.blocks(BLOCK_SIZE):
-        mask = allowed.mask(base, BLOCK_SIZE)
-        block = blocks.get(base)
-        if block is not None:
-            mask &= ~block.used | _ended_mask(block, now)
-        free += mask.bit_count()
-        if free >= limit:
-            return limit
-    return free
-
-
-def _ended_mask(block: Block, now: datetime) -> int:
-    mask = 0
-    for offset in block.ended(now):
-        mask |= 1 << offset
-    return mask
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """A book in numbers: `total` addresses can be given, `free` of them have no entry."""
-
-    total: int
-    free: int
-    tally: Tally
-
-
-def usage(spec: BookSpec, blocks: Mapping[int, Block]) -> Usage:
-    """Count a book. Entries outside the allocatable range are counted, but not taken off what is free."""
-    used = sum((block.used & spec.allocatable.mask(base, BLOCK_SIZE)).bit_count() for base, block in blocks.items())
-    counts = sum((tally(block) for block in blocks.values()), Tally())
-    return Usage(spec.allocatable.size, spec.allocatable.size - used, counts)
-
-
-@dataclass(frozen=True, slots=True)
-class KnownAddress:
-    """An IPAddress object of one of the book's pools; `uid` is its claim's, None where no claim owns it."""
-
-    address: int
-    holder: str
-    uid: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """Where blocks and objects disagree.
-
-    Attributes:
-        unbooked: objects whose address has no entry: adopt them before anything new is given.
-        duplicates: objects whose address the book, or another object, gives to somebody else: only ever reported.
-        strays: Allocated entries whose holder is neither a claim nor an object known here: confirm live, then free.
-        surplus: entries of a claim whose object has another address: free them.
-        orphans: objects that a claim owned which is gone: confirm live, then delete.
-    """
-
-    unbooked: tuple[KnownAddress, ...]
-    duplicates: tuple[tuple[KnownAddress, str], ...]
-    strays: tuple[tuple[int, Entry], ...]
-    surplus: tuple[tuple[int, Entry], ...]
-    orphans: tuple[KnownAddress, ...]
-
-
-def audit(blocks: Mapping[int, Block], addresses: Iterable[KnownAddress], claims: Mapping[str, str]) -> Findings:
-    """Compare a book's blocks with the objects of its pools.
-
-    Args:
-        addresses: all IPAddress objects of the book's pools.
-        claims: uid -> holder of every claim that exists.
-    """
-    unbooked: list[KnownAddress] = []
-    duplicates: list[tuple[KnownAddress, str]] = []
-    by_uid: dict[str, int] = {}
-    by_name: dict[str, int] = {}
-    seen: dict[int, KnownAddress] = {}
-    orphans: list[KnownAddress] = []
-    for known in addresses:
-        if known.uid is not None and known.uid not in claims:
-            orphans.append(known)
-        by_name[_namesake(known.holder)] = known.address
-        if known.uid is not None:
-            by_uid[known.uid] = known.address
-        first = seen.setdefault(known.address, known)
-        block = blocks.get(base_of(known.address))
-        entry = block.entries.get(known.address % BLOCK_SIZE) if block else None
-        if first is not known:
-            duplicates.append((known, first.holder))
-        elif entry is None:
-            unbooked.append(known)
-        elif not _is_holder(entry, known.holder, known.uid) and _namesake(entry.holder) != _namesake(known.holder):
-            duplicates.append((known, entry.holder))
-    strays: list[tuple[int, Entry]] = []
-    surplus: list[tuple[int, Entry]] = []
-    for block in blocks.values():
-        for offset, entry in block.entries.items():
-            address = block.base + offset
-            if entry.state is not State.ALLOCATED:
-                continue
-            elsewhere = by_uid.get(entry.uid) if entry.uid is not None else None
-            if elsewhere is not None and elsewhere != address:
-                surplus.append((address, entry))
-            elif (entry.uid is None or entry.uid not in claims) and by_name.get(_namesake(entry.holder)) != address:
-                strays.append((address, entry))
-    return Findings(tuple(unbooked), tuple(duplicates), tuple(strays), tuple(surplus), tuple(orphans))

@@ -6,12 +6,12 @@ from provider.api.meta import MAX_COUNT, Condition
 from provider.api.network import FamilyStatus, NetworkStatus
 from provider.api.network import Usage as UsageStatus
 from provider.core.addresses import Family
-from provider.core.books import Usage
 from provider.core.conditions import READY, Statement
 from provider.core.names import NetworkKey, pool_name
 from provider.core.network_pools import PoolPlan
 from provider.core.networks import Finding, NetworkReason, Resolution
 from provider.core.offers import Offer
+from provider.core.usage import Usage
 
 VLAN_ALLOCATED = "VLANAllocated"
 POOL_READY = "IPPoolReady"

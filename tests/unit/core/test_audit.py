@@ -5,8 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from provider.core.audit import Findings, KnownAddress, audit
 from provider.core.blocks import Entry, State
-from provider.core.books import Findings, KnownAddress, Request, Return, Want, audit, plan
+from provider.core.books import Request, Return, Want, plan
 from provider.core.ranges import Ranges
 from tests.unit.core.book_cases import LATER, NOW, allocated, blocks_of, entries_of, held_in, holder, reserved, written
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from provider.core.blocks import Block, Entry, State
-from provider.core.books import Exhausted, Request, Return, Taken, Want, count_free, plan
+from provider.core.books import Exhausted, Request, Return, Taken, Want, plan
 from provider.core.ranges import Ranges
+from provider.core.usage import count_free
 from tests.unit.core.book_cases import NOW, entries_of, held_in, holder, reserved, written
 
 WHOLE = Ranges.of([(250, 262)])

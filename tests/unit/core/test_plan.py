@@ -4,8 +4,9 @@ import pytest
 
 from provider.core.addresses import Family
 from provider.core.blocks import Entry, State
-from provider.core.books import BookSpec, Exhausted, Return, Taken, plan, usage
+from provider.core.books import BookSpec, Exhausted, Return, Taken, plan
 from provider.core.ranges import Ranges
+from provider.core.usage import usage
 from tests.unit.core.book_cases import (
     LATER,
     NOW,
