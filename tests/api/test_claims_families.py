@@ -1,5 +1,7 @@
 """Both families, subnets of every size, and which addresses of a subnet are never given."""
 
+from typing import Any
+
 import pytest
 
 from tests.api.tenant import Tenant
@@ -33,7 +35,7 @@ from tests.api.witness import ADDRESS
         "v6-all-but-one-excluded", "v6-in-v4-form",
     ],
 )  # fmt: skip
-def test_first_address(tenant: Tenant, entries: list[str], prefix: int, spec: dict[str, object], expected: str) -> None:
+def test_first_address(tenant: Tenant, entries: list[str], prefix: int, spec: dict[str, Any], expected: str) -> None:
     pool = tenant.pool(entries, prefix=prefix, **spec)
     tenant.claim("one", pool)
     assert tenant.answered("one") == expected
