@@ -275,8 +275,3 @@ class Books:
                         stale = self._books.pop(before, None)
                         if stale is not None:
                             stale.close()
-
-
-def owner_of(claim: Claim) -> tuple[str, str] | None:
-    """The ProxmoxMachine that made a claim, if one did."""
-    return claim.owner if claim.owner is not None and claim.owner[0] == "ProxmoxMachine" else None

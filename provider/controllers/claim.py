@@ -6,23 +6,17 @@ carried on.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
-
-import structlog
 
 from provider.api.ipam import (
     RELEASE_FINALIZER,
     Address,
     Claim,
-    Json,
     Key,
-    Ready,
-    claim_status,
 )
 from provider.api.pool import Pool
-from provider.api.times import format_time
 from provider.controllers.address import AddressObjects, is_left_behind, number_of
-from provider.controllers.books import Books, owner_of
+from provider.controllers.books import Books
+from provider.controllers.claim_writes import ClaimWrites
 from provider.controllers.view import View
 from provider.core.addresses import format_address
 from provider.core.books import Exhausted, Return, Taken, Want
@@ -31,20 +25,12 @@ from provider.core.pools import Binding
 from provider.edge.clock import Clock
 from provider.edge.events import Events
 from provider.edge.kube.client import Kube
-from provider.edge.kube.errors import Conflict, KubeError, NotFound
-from provider.edge.kube.resources import ADDRESSES, PROXMOX_MACHINES, Resource
+from provider.edge.kube.errors import Conflict, NotFound
+from provider.edge.kube.resources import ADDRESSES, Resource
 from provider.edge.metrics import Metrics
-
-LATE = 0.5
-"""Seconds. capmox looks again about this long after it made a claim, then only every 10 s: an answer later than this
-touches the machine, which makes capmox look at once."""
 
 SOON = 0.05
 """Seconds after which to look again at what somebody else changed meanwhile."""
-
-TOUCH_ANNOTATION = "proxmox.cozystack.io/address-answered"
-
-log = structlog.get_logger(__name__)
 
 
 class ClaimController:
@@ -64,16 +50,12 @@ class ClaimController:
         note_claim: Callable[[Key, Claim], None],
         note_address: Callable[[Key, Address], None],
     ) -> None:
-        self._kube = kube
         self._view = view
         self._books = books
         self._clock = clock
-        self._events = events
-        self._metrics = metrics
-        self._claims = claims
+        self._writes = ClaimWrites(kube, clock, events, metrics, claims, note_claim)
         self._objects = AddressObjects(kube, ADDRESSES.at(claims.version), claims, note_address)
         self._drop_in = drop_in
-        self._note_claim = note_claim
 
     async def reconcile(self, key: Key) -> float | None:
         try:
@@ -98,7 +80,7 @@ class ClaimController:
                 return None
             case Explain(reason, message, gives_back):
                 begun = gives_back and self._books.holds(seen.claim.uid)
-                await self._explain(seen.claim, reason, message, fence=begun)
+                await self._writes.explain(seen.claim, reason, message, fence=begun)
                 if begun:
                     await self._give_back(seen.claim)
                 return None
@@ -137,9 +119,9 @@ class ClaimController:
             return SOON
         if existing is not None and existing.pool_key != claim.pool_key:
             message = f"IPAddress {claim.name} exists and names {existing.pool_kind} {existing.pool_name}; delete it"
-            await self._explain(claim, ClaimReason.FAILED, message)
+            await self._writes.explain(claim, ClaimReason.FAILED, message)
             return None
-        claim = await self._protect(claim)
+        claim = await self._writes.protect(claim)
         now = self._view.pools.get(pool.key)
         if now is None or self._books.binding(now) != binding:
             return SOON  # its pool or its network changed meanwhile
@@ -148,7 +130,7 @@ class ClaimController:
         outcome = await book.ask(Want(claim.holder, claim.uid, binding.allowed, wanted), claim.key)
         if isinstance(outcome, Exhausted):
             usage = book.usage()
-            await self._explain(
+            await self._writes.explain(
                 claim,
                 ClaimReason.POOL_EXHAUSTED,
                 f"{pool} has no free address ({usage.total} in its book, {usage.tally.allocated} allocated, "
@@ -162,7 +144,7 @@ class ClaimController:
                 "and this claim gets another address"
             )
             ours = existing.claim_uid == claim.uid and claim.address_name is None
-            await self._explain(claim, ClaimReason.FAILED, message, fence=ours)
+            await self._writes.explain(claim, ClaimReason.FAILED, message, fence=ours)
             if ours:
                 # Made for this claim and never handed over; after the write above nobody can do that any more.
                 await self._objects.remove(existing)
@@ -179,23 +161,9 @@ class ClaimController:
                 if number_of(found) != outcome:
                     await book.ask(Return(outcome, claim.holder, claim.uid))
                 return SOON
-        await self._report(claim, ClaimReason.ALLOCATED, f"{text} from {pool}", "True", claim.name)
-        await self._hurry(claim)
+        await self._writes.answer(claim, f"{text} from {pool}")
+        await self._writes.hurry(claim)
         return None
-
-    async def _protect(self, claim: Claim) -> Claim:
-        """The finalizer comes first: from here on the claim cannot go without giving its address back."""
-        if RELEASE_FINALIZER in claim.finalizers:
-            return claim
-        finalizers = (*claim.finalizers, RELEASE_FINALIZER)
-        written = await self._kube.patch(
-            self._claims,
-            claim.name,
-            {"metadata": {"finalizers": [*finalizers], "resourceVersion": claim.version}},
-            claim.namespace,
-            metadata_only=True,
-        )
-        return self._noted(replace(claim, finalizers=finalizers), written)
 
     async def _give_back(self, claim: Claim) -> None:
         """Undo an answer that got no further than its entry.
@@ -222,82 +190,7 @@ class ClaimController:
                 number = number_of(existing)
             if number is not None:
                 await book.ask(Return(number, claim.holder, claim.uid, decision.hold_until))
-        finalizers = [name for name in claim.finalizers if name != RELEASE_FINALIZER]
-        written = await self._kube.patch(
-            self._claims,
-            claim.name,
-            {"metadata": {"finalizers": finalizers, "resourceVersion": claim.version}},
-            claim.namespace,
-            metadata_only=True,
-        )
-        self._metrics.claim_released()
-        self._noted(replace(claim, finalizers=tuple(finalizers)), written)
-
-    async def _explain(self, claim: Claim, reason: ClaimReason, message: str, *, fence: bool = False) -> None:
-        await self._report(claim, reason, message, "False", None, fence=fence)
-
-    async def _report(
-        self, claim: Claim, reason: ClaimReason, message: str, status: str, address: str | None, *, fence: bool = False
-    ) -> None:
-        """Write the claim's status if it says something else.
-
-        With `fence` it is written in any case: then who decided on an older claim cannot hand an address over.
-        """
-        before = claim.ready
-        same_address = address is None or claim.address_name == address
-        if (
-            before is not None
-            and (before.status, before.reason, before.message) == (status, reason, message)
-            and same_address
-            and not fence
-        ):
-            return
-        now = self._clock.now()
-        same = before is not None and before.status == status and before.since and not fence
-        since = before.since if before is not None and same else format_time(now)
-        ready = Ready(status, reason.value, message, since)
-        # The version makes this the fence: who hands an address over has seen the claim as it is now.
-        patch = claim_status(self._claims.version, ready, claim.generation, address)
-        patch["metadata"] = {"resourceVersion": claim.version}
-        written = await self._kube.patch(
-            self._claims, claim.name, patch, claim.namespace, subresource="status", metadata_only=True
-        )
-        self._noted(replace(claim, ready=ready, address_name=address or claim.address_name), written)
-        self._metrics.claim_answered(reason.value, (now - claim.created).total_seconds())
-        if before is None or before.reason != reason.value:
-            record = self._events.note if status == "True" else self._events.warn
-            record(
-                self._claims.api_version,
-                "IPAddressClaim",
-                claim.namespace,
-                claim.name,
-                claim.uid,
-                reason.value,
-                message,
-            )
-
-    async def _hurry(self, claim: Claim) -> None:
-        """Make capmox look at once where the answer came too late for its first look."""
-        owner = owner_of(claim)
-        # Creation times are whole seconds, so up to one second of the difference says nothing.
-        if owner is None or (self._clock.now() - claim.created).total_seconds() < LATE + 1.0:
-            return
-        try:
-            await self._kube.patch(
-                PROXMOX_MACHINES,
-                owner[1],
-                {"metadata": {"annotations": {TOUCH_ANNOTATION: claim.name}}},
-                claim.namespace,
-                metadata_only=True,
-            )
-        except KubeError as error:
-            # The machine finds its address within 10 s anyway.
-            log.info("could not touch the machine of a late answer", machine=owner[1], error=str(error))
-
-    def _noted(self, claim: Claim, written: Json) -> Claim:
-        claim = replace(claim, version=written["metadata"]["resourceVersion"])
-        self._note_claim(claim.key, claim)
-        return claim
+        await self._writes.let_go(claim)
 
 
 def _is_of(address: Address, claim: Claim) -> bool:
