@@ -40,6 +40,12 @@ class AddressObjects:
         except NotFound:
             return None
 
+    async def require(self, claim: Claim) -> None:
+        """Ask the API server itself whether this very claim is there. Raises NotFound if it is not."""
+        found = await self._kube.get(self._claims, claim.name, claim.namespace)
+        if found["metadata"]["uid"] != claim.uid:
+            raise NotFound(f"IPAddressClaim {claim.namespace}/{claim.name} is another one by now", 404)
+
     async def make(self, claim: Claim, pool: Pool, book: BookSpec, text: str) -> Address:
         """Create the IPAddress, or return the one that exists: made by another provider, or by us without an answer."""
         owners = owner_references(claim, self._claims.api_version, pool.uid, pool.api_version)
@@ -53,10 +59,16 @@ class AddressObjects:
         return address
 
     async def adopt(self, claim: Claim, pool: Pool, existing: Address) -> None:
-        """Complete an IPAddress with owners, finalizer and label; other owners stay."""
+        """Complete an IPAddress with owners, finalizer and label; other owners stay.
+
+        Raises:
+            NotFound: the claim is gone; a provider that lags must not take the IPAddress of its namesake.
+        """
         if existing.claim_uid == claim.uid and PROTECT_ADDRESS_FINALIZER in existing.finalizers:
             return
         raw = await self._kube.get(self._addresses, existing.name, existing.namespace)
+        # After that read: what a namesake's provider does to the IPAddress later makes our write a conflict.
+        await self.require(claim)
         meta = raw["metadata"]
         owners = owner_references(claim, self._claims.api_version, pool.uid, pool.api_version)
         ours = {owner["kind"] for owner in owners}

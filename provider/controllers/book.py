@@ -43,8 +43,8 @@ class Witness(Protocol):
         """Ask the API server itself whether an entry's holder does not exist any more."""
         ...
 
-    async def bury(self, orphan: KnownAddress) -> bool:
-        """Delete an IPAddress whose claim is gone, if the API server itself says so. False: it is none."""
+    async def bury(self, orphan: KnownAddress, *, duplicate: bool) -> bool:
+        """Delete an IPAddress whose claim is gone, if the API server itself says so. False: it stays."""
         ...
 
     def report(self, book: str, findings: Findings) -> None:
@@ -283,7 +283,8 @@ class Book:
         }
         addresses, claims = self._witness.survey(self.spec.name)
         findings = audit.audit(blocks, addresses, claims)
-        buried = {orphan for orphan in findings.orphans if await self._witness.bury(orphan)}
+        twice = {known for known, _ in findings.duplicates}
+        buried = {each for each in findings.orphans if await self._witness.bury(each, duplicate=each in twice)}
         if buried:
             findings = audit.audit(blocks, [known for known in addresses if known not in buried], claims)
         self._witness.report(self.spec.name, findings)

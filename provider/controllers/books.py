@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
-from provider.api.ipam import Address, Claim, Key, PoolKey
+from provider.api.ipam import Address, Claim, Key, PoolKey, read_claim
 from provider.api.pool import Pool
 from provider.controllers.address import number_of, remove_address
 from provider.controllers.book import Book
@@ -227,17 +227,23 @@ class Books:
         except (NotFound, AddressError):
             return True
 
-    async def bury(self, orphan: KnownAddress) -> bool:
-        """An IPAddress whose owner is a claim that is gone: a provider that stalled made it too late."""
+    async def bury(self, orphan: KnownAddress, *, duplicate: bool) -> bool:
+        """An IPAddress whose owner is a claim that is gone: a provider that stalled made it too late.
+
+        Where another claim has its name by now (made again, restored, moved), that one adopts it, unless the address
+        is somebody else's and was not handed over yet.
+        """
         _, namespace, name = orphan.holder.split("/")
         try:
-            claim = await self._kube.get(self._claims, name, namespace)
-            if claim["metadata"]["uid"] == orphan.uid:
-                return False
+            claim = read_claim(await self._kube.get(self._claims, name, namespace))
         except NotFound:
-            pass  # as the audit said
+            claim = None  # as the audit said
         address = self._view.addresses.get((namespace, name))
         if address is None or address.claim_uid != orphan.uid:
+            return False
+        if claim is not None and claim.uid == orphan.uid:
+            return False
+        if claim is not None and claim.pool_key == address.pool_key and (claim.address_name == name or not duplicate):
             return False
         log.info("deleting an IPAddress whose claim is gone", address=address.address, holder=orphan.holder)
         await remove_address(self._kube, self._addresses, address)

@@ -115,6 +115,7 @@ class ClaimController:
     async def _answer(self, claim: Claim, existing: Address | None, binding: Binding, pool: Pool) -> float | None:
         if existing is not None and is_left_behind(existing, claim):
             # As soon as it is gone this claim gets an IPAddress of its own.
+            await self._objects.require(claim)
             await self._objects.remove(existing)
             return SOON
         if existing is not None and existing.pool_key != claim.pool_key:

@@ -190,3 +190,46 @@ def test_an_address_that_was_made_too_late_gives_way():
         assert store.get(CLAIMS, "m", HOME)["status"]["addressRef"] == {"name": "m"}
 
     run(history())
+
+
+def test_a_provider_that_lags_takes_no_address_of_a_namesake():
+    """It still sees the old claim; the new one of that name was answered by others."""
+
+    async def history() -> None:
+        store = Store(asyncio.get_running_loop().time)
+        late = Lagging(store)
+        late.sees_pool(pool(store))
+        late.sees_claim(claim(store))
+        store.patch(CLAIMS, "m", {"metadata": {"finalizers": []}}, HOME, None)
+        store.delete(CLAIMS, "m", HOME, None)
+        new = claim(store)
+        book(store, new)
+        late.sees_address(address(store, new))
+        await late.controller.reconcile(KEY)
+        assert store.get(ADDRESSES, "m", HOME)["metadata"]["ownerReferences"][0]["uid"] == new["metadata"]["uid"]
+
+    run(history())
+
+
+@pytest.mark.parametrize(("handed", "stays"), [(True, True), (False, False)])
+def test_an_address_with_a_dead_owner_is_deleted_only_if_nobody_was_handed_it(handed, stays):
+    """The address itself is another claim's: what was handed over is reported, the rest goes."""
+
+    async def history() -> None:
+        store = Store(asyncio.get_running_loop().time)
+        provider = Lagging(store)
+        made = pool(store)
+        provider.sees_pool(made)
+        dead, other = claim(store), claim(store, "other")
+        book(store, other)
+        provider.view.index_claim(("team", "other"), None, read_claim(other))
+        provider.sees_address(address(store, dead))
+        store.patch(CLAIMS, "m", {"metadata": {"finalizers": []}}, HOME, None)
+        store.delete(CLAIMS, "m", HOME, None)
+        claim(store)
+        if handed:
+            store.patch(CLAIMS, "m", {"status": {"addressRef": {"name": "m"}}}, HOME, "status")
+        await provider.books.book(provider.books.binding(read_pool(made)).book).opened()  # type: ignore[union-attr]
+        assert ((ADDRESSES.plural, *KEY) in store.objects) == stays
+
+    run(history())
