@@ -25,8 +25,11 @@ REMEMBERED = 10_000
 WAITING = 200
 """Events that may wait to be written; in a storm what comes on top is dropped and counted."""
 
-PACE = 0.1
-"""Seconds between writes while several wait: an Event a claim would cost a storm a fourth of its speed."""
+BUSY = 20
+"""Events that may wait before only warnings join them."""
+
+PACE = 0.25
+"""Seconds between writes while others wait: an Event a claim would cost a storm a fourth of its speed."""
 
 COMPONENT = "pxnet"
 
@@ -61,7 +64,7 @@ class Events:
             except KubeError as error:
                 self._metrics.event_dropped()
                 log.info("event not written", reason=body["reason"], about=body["regarding"]["name"], error=str(error))
-            if self._queue.qsize() > 20:
+            if not self._queue.empty():
                 await self._clock.sleep(PACE)
 
     def _record(
@@ -76,6 +79,9 @@ class Events:
         message: str,
     ) -> None:
         if self._last.get(uid) == (reason, message):
+            return
+        if kind_of_event == "Normal" and self._queue.qsize() >= BUSY:
+            self._metrics.event_dropped()
             return
         self._last[uid] = (reason, message)
         self._last.move_to_end(uid)

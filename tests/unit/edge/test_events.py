@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from provider.edge.clock import SystemClock
-from provider.edge.events import WAITING, Events
+from provider.edge.events import BUSY, WAITING, Events
 from provider.edge.kube.resources import EVENTS
 from provider.edge.metrics import Metrics
 from tests.flow.fake_kube import FakeKube
@@ -80,7 +80,10 @@ async def test_an_api_server_that_refuses_costs_the_event_alone():
 
 async def test_a_storm_drops_what_is_on_top_and_counts_it():
     recorder = Recorder()
-    for number in range(WAITING + 7):
+    for number in range(BUSY + 5):
         recorder.note(uid=f"u{number}")
-    assert recorder.dropped == 7
+    assert recorder.dropped == 5
+    for number in range(WAITING - BUSY + 7):
+        recorder.warn(uid=f"w{number}")
+    assert recorder.dropped == 12
     assert len(await recorder.written()) == WAITING
