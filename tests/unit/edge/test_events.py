@@ -84,6 +84,6 @@ async def test_a_storm_drops_what_is_on_top_and_counts_it():
         recorder.note(uid=f"u{number}")
     assert recorder.dropped == 5
     for number in range(WAITING - BUSY + 7):
-        recorder.warn(uid=f"w{number}")
+        recorder.events.warn("v1", "IPAddressClaim", "tenant", "web-0", f"w{number}", "PoolExhausted", "")
     assert recorder.dropped == 12
     assert len(await recorder.written()) == WAITING
