@@ -79,7 +79,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An IPAddress. `claim_uid` is the uid of the claim that owns it, None where none does (made by hand)."""
+    """An IPAddress.
+
+    Attributes:
+        claim_uid: uid of the claim that owns it, None where none does (made by hand).
+        pool_owned: its pool owns it, too; providers make them so.
+    """
 
     namespace: str
     name: str
@@ -92,6 +97,16 @@ class Address:
     claim_uid: str | None
     deleted: bool
     finalizers: tuple[str, ...]
+    pool_owned: bool = False
+
+    @property
+    def abandoned(self) -> bool:
+        """A provider made it for a claim that it does not name any more.
+
+        The garbage collector strikes an owner that is gone from an object that has another one, here the pool. The
+        finalizer says nothing: whoever took it off may have died before the deletion.
+        """
+        return self.claim_uid is None and self.pool_owned
 
     @property
     def key(self) -> Key:
@@ -167,6 +182,7 @@ def read_address(raw: Json) -> Address:
         claim_uid=claim_uid,
         deleted="deletionTimestamp" in meta,
         finalizers=tuple(map(sys.intern, meta.get("finalizers") or ())),
+        pool_owned=any(owner["kind"] in POOL_KINDS for owner in owners),
     )
 
 

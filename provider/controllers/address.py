@@ -108,7 +108,7 @@ def is_left_behind(address: Address, claim: Claim) -> bool:
     adopted too while it is whole: after a restore claims have new uids. It is left behind when it is on its way out or
     belongs to another pool.
     """
-    if address.claim_uid is None or address.claim_uid == claim.uid:
+    if address.claim_uid == claim.uid or (address.claim_uid is None and not address.abandoned):
         return False
     return address.deleted or address.pool_key != claim.pool_key
 

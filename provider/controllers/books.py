@@ -205,7 +205,7 @@ class Books:
             for address in self._view.addresses_of_pool(key):
                 number = number_of(address)
                 if number is not None:
-                    found.append(KnownAddress(number, address.holder, address.claim_uid))
+                    found.append(KnownAddress(number, address.holder, address.claim_uid, address.abandoned))
         return found, self._view.claims_by_uid
 
     async def is_gone(self, entry: Entry, address: int, book: str) -> bool:
@@ -239,7 +239,7 @@ class Books:
         except NotFound:
             claim = None  # as the audit said
         address = self._view.addresses.get((namespace, name))
-        if address is None or address.claim_uid != orphan.uid:
+        if address is None or (address.claim_uid, address.abandoned) != (orphan.uid, orphan.abandoned):
             return False
         if claim is not None and claim.uid == orphan.uid:
             return False

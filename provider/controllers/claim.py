@@ -144,7 +144,7 @@ class ClaimController:
                 f"IPAddress {claim.name} exists with {existing.address}, which is {outcome.by}; delete that IPAddress "
                 "and this claim gets another address"
             )
-            ours = existing.claim_uid == claim.uid and claim.address_name is None
+            ours = (existing.claim_uid == claim.uid or existing.abandoned) and claim.address_name is None
             await self._writes.explain(claim, ClaimReason.FAILED, message, fence=ours)
             if ours:
                 # Made for this claim and never handed over; after the write above nobody can do that any more.

@@ -13,11 +13,17 @@ from provider.core.books import is_holder, namesake
 
 @dataclass(frozen=True, slots=True)
 class KnownAddress:
-    """An IPAddress object of one of the book's pools; `uid` is its claim's, None where no claim owns it."""
+    """An IPAddress object of one of the book's pools.
+
+    Attributes:
+        uid: its claim's, None where no claim owns it.
+        abandoned: a provider made it for a claim that does not own it any more.
+    """
 
     address: int
     holder: str
     uid: str | None
+    abandoned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +35,7 @@ class Findings:
         duplicates: objects whose address the book, or another object, gives to somebody else: only ever reported.
         strays: Allocated entries whose holder is neither a claim nor an object known here: confirm live, then free.
         surplus: entries of a claim whose object has another address: free them.
-        orphans: objects that a claim owned which is gone: confirm live, then delete.
+        orphans: objects that were made for a claim which is gone: confirm live, then delete.
     """
 
     unbooked: tuple[KnownAddress, ...]
@@ -53,7 +59,7 @@ def audit(blocks: Mapping[int, Block], addresses: Iterable[KnownAddress], claims
     seen: dict[int, KnownAddress] = {}
     orphans: list[KnownAddress] = []
     for known in addresses:
-        if known.uid is not None and known.uid not in claims:
+        if known.uid not in claims if known.uid is not None else known.abandoned:
             orphans.append(known)
         by_name[namesake(known.holder)] = known.address
         if known.uid is not None:

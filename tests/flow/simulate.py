@@ -105,6 +105,7 @@ class History:
         self._world.calm()
         self._world.story.append("calm: one process, no faults")
         last = self._start(chance, Faults())
+        self._store.collect_garbage()
         await asyncio.sleep(PATIENCE)
         await self._rest(last)
         breaches = [*watchful.breaches, *faults_at_rest(self._store)]

@@ -122,22 +122,24 @@ class Store:
         old = self.get(resource, name, namespace)
         if uid is not None and old["metadata"]["uid"] != uid:
             raise Conflict(f"{resource.kind} {name}: uid does not match", 409)
-        identity = _id(resource, name, namespace)
+        self._delete(_id(resource, name, namespace), old)
+
+    def _delete(self, identity: Id, old: Json) -> None:
         if not old["metadata"].get("finalizers"):
             self._remove(identity, old)
         elif "deletionTimestamp" not in old["metadata"]:
             self._put(identity, {**old, "metadata": {**old["metadata"], "deletionTimestamp": self.now()}}, "MODIFIED")
 
     def collect_garbage(self) -> None:
-        """Delete what had owners and has none left."""
+        """Delete what had owners and has none left, and strike owners that are gone from what still has others."""
         living = {item["metadata"]["uid"] for item in self.objects.values()}
-        for (_, namespace, name), item in [*self.objects.items()]:
-            owners = item["metadata"].get("ownerReferences")
-            if owners and not any(owner["uid"] in living for owner in owners):
-                group, _, version = item["apiVersion"].partition("/")
-                plural = next(key[0] for key, value in self.objects.items() if value is item)
-                resource = Resource(group, version, plural, item["kind"], bool(namespace))
-                self.delete(resource, name, namespace or None, None)
+        for identity, item in [*self.objects.items()]:
+            owners = item["metadata"].get("ownerReferences") or []
+            left = [owner for owner in owners if owner["uid"] in living]
+            if owners and not left:
+                self._delete(identity, item)
+            elif len(left) < len(owners):
+                self._put(identity, {**item, "metadata": {**item["metadata"], "ownerReferences": left}}, "MODIFIED")
 
     def _check_address(self, body: Json, namespace: str | None) -> None:
         """Cluster API's webhook: the claim of this name, if it exists, must name the same pool."""

@@ -233,3 +233,30 @@ def test_an_address_with_a_dead_owner_is_deleted_only_if_nobody_was_handed_it(ha
         assert ((ADDRESSES.plural, *KEY) in store.objects) == stays
 
     run(history())
+
+
+@pytest.mark.parametrize("finalizers", [[PROTECT_ADDRESS_FINALIZER], []])
+def test_an_address_that_lost_its_claim_while_nobody_looked_is_deleted(finalizers):
+    """The garbage collector strikes the claim from its owners, and it looks as if somebody had made it by hand."""
+
+    async def history() -> None:
+        store = Store(asyncio.get_running_loop().time)
+        provider = Lagging(store)
+        made = pool(store)
+        provider.sees_pool(made)
+        dead = claim(store)
+        book(store, dead)
+        address(store, dead)
+        owned = store.get(ADDRESSES, "m", HOME)["metadata"]["ownerReferences"]
+        owned = [*owned, {"apiVersion": "x", "kind": "InClusterIPPool", "name": "p", "uid": made["metadata"]["uid"]}]
+        patch = {"metadata": {"ownerReferences": owned, "finalizers": finalizers}}
+        store.patch(ADDRESSES, "m", patch, HOME, None)
+        store.patch(CLAIMS, "m", {"metadata": {"finalizers": []}}, HOME, None)
+        store.delete(CLAIMS, "m", HOME, None)
+        store.collect_garbage()
+        provider.sees_address(store.get(ADDRESSES, "m", HOME))
+        await provider.books.book(provider.books.binding(read_pool(made)).book).opened()  # type: ignore[union-attr]
+        assert (ADDRESSES.plural, *KEY) not in store.objects
+        assert entries(store) == {}
+
+    run(history())

@@ -95,7 +95,9 @@ class World:
         low, high = parse_address(first)[1], parse_address(last)[1]
         number = self.chance.randrange(low + 1, high + 1)
         address = f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-        if any(item["spec"]["address"] == address for item in self.store.list(ADDRESSES, None, None)):
+        if address in NEVER or any(
+            item["spec"]["address"] == address for item in self.store.list(ADDRESSES, None, None)
+        ):
             return
         spec = {
             "claimRef": {"name": name},

@@ -60,6 +60,11 @@ def test_an_object_whose_claim_is_gone_is_an_orphan_and_keeps_its_entry() -> Non
     assert audit(blocks_of({7: allocated("gone")}), [orphan], {}) == replace(NOTHING_WRONG, orphans=(orphan,))
 
 
+def test_an_object_that_lost_its_owner_to_the_garbage_collector_is_an_orphan() -> None:
+    abandoned = replace(known("gone", 7, None), abandoned=True)
+    assert audit(blocks_of({7: allocated("gone")}), [abandoned], {}) == replace(NOTHING_WRONG, orphans=(abandoned,))
+
+
 def test_an_object_whose_address_is_another_claims_is_a_duplicate() -> None:
     late = known("b", 7)
     found = audit(blocks_of({7: allocated("a")}), [known("a", 7), late], living("a", "b"))
