@@ -137,6 +137,7 @@ class Leading:
             events,
             claim_kind,
             lambda key: self.claim_queue.add(key),
+            drop_in=options.drop_in,
         )
         claim_controller = ClaimController(
             kube, view, self.books, clock, events, metrics, claim_kind, drop_in=options.drop_in,

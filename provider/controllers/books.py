@@ -31,7 +31,11 @@ log = structlog.get_logger(__name__)
 
 
 class Books:
-    """The registry of books, and the `Witness` they open with. `wake(key)` looks at a claim again."""
+    """The registry of books, and the `Witness` they open with.
+
+    `wake(key)` looks at a claim again. Without `drop_in` pools of no network have no book: what another provider does
+    with them is neither written down nor mended.
+    """
 
     def __init__(
         self,
@@ -42,6 +46,8 @@ class Books:
         events: Events,
         claims: Resource,
         wake: Callable[[Key], None],
+        *,
+        drop_in: bool,
     ) -> None:
         self._kube = kube
         self._store = store
@@ -51,6 +57,7 @@ class Books:
         self._claims = claims
         self._addresses = ADDRESSES.at(claims.version)
         self._wake = wake
+        self._drop_in = drop_in
         self._books: dict[str, Book] = {}
         self._digests: dict[str, str] = {}
         self._networks: dict[str, dict[str, BookSpec]] = {}
@@ -116,7 +123,7 @@ class Books:
             self._pools_of[after].add(pool.key)
             if after in self._books and any(self._view.addresses_of_pool(pool.key)):
                 self._books[after].reopen()
-        if isinstance(found, Binding) and not found.book.holds_in_book:
+        if self._drop_in and isinstance(found, Binding) and not found.book.holds_in_book:
             self.book(found.book).publish(found.book)
         return found
 

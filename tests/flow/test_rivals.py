@@ -50,7 +50,9 @@ class Lagging:
                     act()
 
         kube.get = get  # type: ignore[method-assign]
-        self.books = Books(kube, KubeBlocks(kube, clock), self.view, clock, events, CLAIMS, lambda _: None)  # type: ignore[arg-type]
+        self.books = Books(
+            kube, KubeBlocks(kube, clock), self.view, clock, events, CLAIMS, lambda _: None, drop_in=True,  # type: ignore[arg-type]
+        )  # fmt: skip
         self.controller = ClaimController(
             kube, self.view, self.books, clock, events, Metrics(), CLAIMS, drop_in=True,  # type: ignore[arg-type]
             note_claim=lambda *_: None, note_address=lambda *_: None,
