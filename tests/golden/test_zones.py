@@ -20,11 +20,12 @@ from provider.controllers.seeing import see_network, see_zone
 from provider.core import zones
 from provider.core.addresses import format_interval, parse_address
 from provider.core.blocks import Block, Entry, State, base_of
-from provider.core.books import BookSpec, usage
+from provider.core.books import BookSpec
 from provider.core.conditions import conditions
 from provider.core.network_pools import plan_pools
 from provider.core.network_status import network_status, obstacle, statements
 from provider.core.networks import Holders, resolve
+from provider.core.usage import usage
 
 CASES = sorted(path.parent for path in (Path(__file__).parent / "zones").glob("*/given.yaml"))
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

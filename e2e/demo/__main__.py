@@ -1,0 +1,85 @@
+"""`python -m e2e.demo`: two tenants' clusters come up on named networks, on real parts, in under a minute."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from e2e.bed.errors import BedError
+from e2e.bed.progress import Progress
+from e2e.bed.providers import apply_all
+from e2e.demo import cast
+from e2e.demo.ground import DemoError, Ground
+from e2e.demo.own_bed import build_minutes, kept_bed, missing_tools, own_bed
+from e2e.demo.screen import Screen
+from e2e.demo.story import Story
+from e2e.demo.watch import Watch
+
+LOOK_AROUND = (
+    "kubectl get pxzone,pxnet -A -o wide          # the admin's table and what came of it",
+    "kubectl get pxblock -o yaml                  # who holds which address, and since when",
+    "kubectl get machines -A -o wide              # the tenants' machines",
+    "kubectl explain pxzone.spec.networks         # what can be written there",
+)
+
+
+async def tell(ground: Ground, screen: Screen) -> None:
+    async with await ground.api() as api:
+        await apply_all(api, cast.namespaces())
+        async with Watch(api, cast.TENANTS) as watch:
+            await Story(ground, screen, api, watch).tell()
+
+
+async def tidy(ground: Ground) -> None:
+    """Take the demo's objects out of a cluster that is not its own; pxnet, capmox and Cluster API stay there."""
+    for namespace in cast.TENANTS:
+        await ground.run("delete", "clusters.cluster.x-k8s.io", "-n", namespace, "--all", "--timeout=50s")
+        await ground.run("delete", "namespace", namespace, "--timeout=50s")
+    await ground.run("delete", "pxzone", cast.ZONE, "--timeout=50s")
+
+
+def play(screen: Screen, existing: Path | None, keep: bool) -> None:
+    """Raises BedError or DemoError; whatever ends it, what was started is stopped, unless it is to be kept."""
+    screen.title("pxnet", "named tenant networks for Cluster API on Proxmox")
+    screen.say("Real: kube-apiserver, etcd, Cluster API, capmox, pxnet. Simulated: the Proxmox VE API.")
+    building = missing_tools()
+    if building:
+        screen.say(f"Once, about {build_minutes(building)} minutes: {', '.join(building)} are built and kept.")
+    progress = Progress(sys.stdout)
+    if keep:
+        with kept_bed(progress, existing) as (ground, summary):
+            asyncio.run(tell(ground, screen))
+            screen.chapter("Left running", "Everything you saw. Look around:")
+            for line in (*summary.text().splitlines(), *LOOK_AROUND):
+                screen.say(line)
+        return
+    with own_bed(progress, existing) as ground:
+        asyncio.run(tell(ground, screen))
+        if existing is not None:
+            asyncio.run(tidy(ground))
+    screen.chapter("Nothing is left running", "Keep it next time: make demo DEMO_FLAGS=--keep. Then look around:")
+    for line in LOOK_AROUND:
+        screen.say(line)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m e2e.demo", description=__doc__)
+    parser.add_argument("--keep", action="store_true", help="leave everything running and say how to look around")
+    options = parser.parse_args(arguments)
+    screen = Screen()
+    found = os.environ.get("KUBECONFIG")
+    try:
+        play(screen, Path(found) if found else None, options.keep)
+    except (BedError, DemoError) as error:
+        screen.bad(str(error))
+        return 1
+    except KeyboardInterrupt:
+        screen.say("stopped; nothing is left running")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

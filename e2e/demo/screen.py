@@ -1,0 +1,116 @@
+"""How the demo looks: chapters, commands with their output, YAML, a live table; plain lines where there is no terminal.
+
+It knows nothing of clusters. Everything goes to one stream, in order.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from e2e.demo.news import claim_text
+from e2e.demo.table import Row
+
+WIDTH = 120
+"""Columns where nobody says how many there are."""
+
+
+class Screen:
+    """One run of the demo on one stream; the clock in the headings starts here."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        out = stream or sys.stdout
+        self.console = Console(file=out, highlight=False, width=None if out.isatty() else WIDTH, soft_wrap=False)
+        self._begun = time.monotonic()
+
+    @property
+    def terminal(self) -> bool:
+        return self.console.is_terminal
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._begun
+
+    def title(self, name: str, subtitle: str) -> None:
+        self.console.print(Text.assemble((name, "bold cyan"), "  ", (subtitle, "")))
+
+    def chapter(self, title: str, why: str) -> None:
+        """A heading, and in a sentence or two why it matters."""
+        self.console.print()
+        heading = Text.assemble((title, "bold"), (f"  {self.elapsed:.0f} s", "dim"))
+        self.console.print(Rule(heading, align="left", style="cyan"))
+        self.console.print(Text(why, "italic" if self.terminal else ""))
+
+    def say(self, text: str, style: str = "") -> None:
+        """One line, indented under its chapter."""
+        self.console.print(Padding(Text(text, style), (0, 0, 0, 2)), soft_wrap=False)
+
+    def good(self, text: str) -> None:
+        """Something that was checked and holds."""
+        self.console.print(Text.assemble("  ", ("✓ ", "bold green"), text))
+
+    def bad(self, text: str) -> None:
+        self.console.print(Text.assemble(("✗ ", "bold red"), (text, "bold")))
+
+    def command(self, line: str, output: str) -> None:
+        """A command as one would type it, and what it said."""
+        self.console.print()
+        self.console.print(Text.assemble("  ", ("$ ", "dim"), (line, "bold")))
+        for text in output.rstrip().splitlines():
+            # Cut, not wrapped: a table of kubectl's is only readable in rows.
+            self.console.print(Text("    " + text, "cyan" if self.terminal else ""), no_wrap=True, overflow="ellipsis")
+        self.console.print()
+
+    def yaml(self, text: str) -> None:
+        """A manifest."""
+        shown: RenderableType = Text(text)
+        if self.terminal:
+            shown = Syntax(text.rstrip(), "yaml", theme="ansi_dark", background_color="default")
+        self.console.print()
+        self.console.print(Padding(shown, (0, 0, 0, 4)))
+
+    @contextmanager
+    def table(self, rows: Callable[[], Sequence[Row]], note: Callable[[], str]) -> Iterator[None]:
+        """Around a piece of work: the machines, redrawn while it lasts; where there is no terminal drawn at its end."""
+        self.console.print()
+        if not self.terminal:
+            yield
+            self.console.print(machine_table(rows()))
+            return
+        look = Live(
+            get_renderable=lambda: Group(machine_table(rows()), Text("  " + note(), "dim")),
+            console=self.console,
+            refresh_per_second=5,
+        )
+        with look:
+            yield
+
+
+def machine_table(rows: Sequence[Row]) -> Table:
+    """The machines, one row each."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+    for name in ("  TENANT", "CLUSTER", "MACHINE", "NODE", "BRIDGE", "VLAN", "ADDRESS", "CLAIM", "PHASE"):
+        table.add_column(name, justify="right" if name == "VLAN" else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            "  " + row.namespace,
+            row.cluster,
+            row.machine.removeprefix(f"{row.cluster}-"),
+            row.node,
+            row.bridge,
+            row.vlan,
+            Text("\n".join(row.addresses), "bold green"),
+            Text(claim_text(row), "" if row.answered else "yellow"),
+            Text(row.phase, "green" if row.ready else "red" if row.phase == "FAILED" else "yellow"),
+        )
+    return table
