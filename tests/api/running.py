@@ -11,7 +11,7 @@ import yaml
 from e2e.bed.bed import TREE, Bed
 from e2e.bed.binaries import module_dir
 from e2e.bed.processes import Command, Process, start
-from tests.api.witness import CRD, Json, Witness, until
+from tests.api.witness import Json, Witness, until
 
 CLUSTER_API_FILES = (
     "ipam.cluster.x-k8s.io_ipaddressclaims.yaml",
@@ -40,11 +40,11 @@ def install(witness: Witness, kinds: list[Json]) -> None:
         witness.create(kind)
     for kind in kinds:
         name = kind["metadata"]["name"]
-        until(lambda name=name: _established(witness, name), f"{name} is served")  # type: ignore[misc]
+        until(lambda kind=kind: _served(witness, kind), f"{name} is served", START_SECONDS)  # type: ignore[misc]
 
 
 @contextmanager
-def provider(bed: Bed, *flags: str, ready: str = "ready") -> Iterator[Process]:
+def provider(bed: Bed, *flags: str, ready: str | None = "ready") -> Iterator[Process]:
     """A provider at work, once its log says `ready`; stopped at the end."""
     process = start_provider(bed, *flags, ready=ready)
     try:
@@ -76,8 +76,8 @@ def _read(file: Path) -> Json:
     return kind
 
 
-def _established(witness: Witness, name: str) -> bool:
-    found = witness.get(CRD, None, name)
-    return any(
-        item["type"] == "Established" and item["status"] == "True" for item in found["status"].get("conditions", ())
-    )
+def _served(witness: Witness, kind: Json) -> bool:
+    """Established is not enough: for a moment after that the server still answers that it is starting the storage."""
+    spec = kind["spec"]
+    version = next(item["name"] for item in spec["versions"] if item["storage"])
+    return witness.answers(f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1")

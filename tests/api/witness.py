@@ -80,6 +80,14 @@ class Witness:
     def version_of(self, kind: str) -> str:
         return self._kinds[kind][0]
 
+    def answers(self, path: str) -> bool:
+        """Whether a GET of the path succeeds."""
+        try:
+            self._call("GET", path)
+        except Refused:
+            return False
+        return True
+
     def create(self, body: Json) -> Json:
         """Create an object; its apiVersion is filled in by its kind."""
         body = {"apiVersion": self.version_of(body["kind"]), **body}
