@@ -30,7 +30,9 @@ from tests.flow.simulated_time import SimulatedClock, run
 from tests.flow.store import Store
 from tests.flow.world import NETWORK, Watchful, World, described, faults_at_rest
 
-STEPS = 30
+STEPS = 24
+RIVALS = 3
+"""Processes that believe to lead at one time."""
 PATIENCE = 700.0
 """Simulated seconds after which a quiet world must be at rest; more than two regular looks at everything."""
 
@@ -95,7 +97,7 @@ class History:
         self._store = Store(asyncio.get_running_loop().time)
         self._world = World(self._store, chance)
         watchful = Watchful(self._store)
-        self._processes = [self._start(chance) for _ in range(chance.choice((1, 2, 3)))]
+        self._processes = [self._start(chance) for _ in range(chance.randrange(1, RIVALS + 1))]
         for _ in range(STEPS):
             self._world.step()
             self._trouble(chance)
@@ -150,7 +152,7 @@ class History:
             seconds = chance.choice((1, 5, 30))
             chance.choice(self._processes).fate.pause(seconds)
             self._world.story.append(f"a process stands still for {seconds} s, and knows nothing of it")
-        elif drawn < 0.18 or all(process.fate.dead for process in self._processes):
+        elif sum(not process.fate.dead for process in self._processes) < (RIVALS if drawn < 0.18 else 1):
             self._processes.append(self._start(chance))
             self._world.story.append("another process starts; nobody asks the lease")
 
