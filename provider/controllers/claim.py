@@ -122,6 +122,11 @@ class ClaimController:
             message = f"IPAddress {claim.name} exists and names {existing.pool_kind} {existing.pool_name}; delete it"
             await self._writes.explain(claim, ClaimReason.FAILED, message)
             return None
+        if existing is not None and number_of(existing) is None:
+            # It cannot be adopted, and the name that the contract gives to this claim's IPAddress is taken.
+            message = f"IPAddress {claim.name} exists with {existing.address!r}, which is no IP address; delete it"
+            await self._writes.explain(claim, ClaimReason.FAILED, message)
+            return None
         claim = await self._writes.protect(claim)
         now = self._view.pools.get(pool.key)
         if now is None or self._books.binding(now) != binding:
