@@ -71,6 +71,8 @@ class Witness:
             NAMESPACE: ("v1", "namespaces"),
             EVENT: ("v1", "events"),
             LEASE: ("coordination.k8s.io/v1", "leases"),
+            "ProxmoxNetworkZone": (f"{OWN}/v1alpha1", "proxmoxnetworkzones"),
+            "ProxmoxNetwork": (f"{OWN}/v1alpha1", "proxmoxnetworks"),
             CRD: ("apiextensions.k8s.io/v1", "customresourcedefinitions"),
         }
 
