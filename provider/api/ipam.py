@@ -4,6 +4,7 @@ There are many claims and addresses, so they are kept as small values, not as mo
 in where new-style conditions live and in nothing else that matters here.
 """
 
+import functools
 import sys
 from dataclasses import dataclass
 from datetime import datetime
@@ -74,7 +75,7 @@ class Claim:
     @property
     def holder(self) -> str:
         """How a book names this claim."""
-        return f"IPAddressClaim/{self.namespace}/{self.name}"
+        return sys.intern(f"IPAddressClaim/{self.namespace}/{self.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,34 +137,50 @@ def read_claim(raw: Json) -> Claim:
     meta, spec, status = raw["metadata"], raw["spec"], raw.get("status") or {}
     pool = spec["poolRef"]
     label = (meta.get("labels") or {}).get(CLUSTER_LABEL)
+    cluster = spec.get("clusterName") or label
     conditions = (status.get("v1beta2") or {}).get("conditions") if "v1beta2" in status else status.get("conditions")
     ready = next((item for item in conditions or () if item["type"] == "Ready"), None)
     owner = next((item for item in meta.get("ownerReferences") or () if item.get("controller")), None)
     deleted = meta.get("deletionTimestamp")
     return Claim(
         namespace=sys.intern(meta["namespace"]),
-        name=meta["name"],
-        uid=meta["uid"],
+        name=sys.intern(meta["name"]),
+        uid=sys.intern(meta["uid"]),
         version=meta["resourceVersion"],
         created=parse_time(meta["creationTimestamp"]),
         generation=meta.get("generation", 1),
         pool_group=sys.intern(pool.get("apiGroup") or ""),
         pool_kind=sys.intern(pool["kind"]),
         pool_name=sys.intern(pool["name"]),
-        cluster=spec.get("clusterName") or label,
-        cluster_label=label,
+        cluster=_shared(cluster),
+        cluster_label=_shared(label),
         paused=PAUSED_ANNOTATION in (meta.get("annotations") or {}),
         deleted=parse_time(deleted) if deleted else None,
-        finalizers=tuple(map(sys.intern, meta.get("finalizers") or ())),
-        address_name=(status.get("addressRef") or {}).get("name") or None,
+        finalizers=_finalizers(meta),
+        address_name=_shared((status.get("addressRef") or {}).get("name") or None),
         ready=Ready(
-            ready["status"], sys.intern(ready.get("reason") or ""), ready.get("message") or "",
-            ready.get("lastTransitionTime") or "",
+            sys.intern(ready["status"]), sys.intern(ready.get("reason") or ""), ready.get("message") or "",
+            sys.intern(ready.get("lastTransitionTime") or ""),
         )
         if ready
         else None,
         owner=(sys.intern(owner["kind"]), owner["name"]) if owner else None,
     )  # fmt: skip
+
+
+def _shared(text: str | None) -> str | None:
+    """Names and uids come again in claims, addresses, blocks and indexes: one string for all of them."""
+    return None if text is None else sys.intern(text)
+
+
+@functools.lru_cache(maxsize=64)
+def _one_tuple(finalizers: tuple[str, ...]) -> tuple[str, ...]:
+    return finalizers
+
+
+def _finalizers(meta: Json) -> tuple[str, ...]:
+    """Nearly all objects of a kind have the same finalizers: one tuple for all of them."""
+    return _one_tuple(tuple(meta.get("finalizers") or ()))
 
 
 def read_address(raw: Json) -> Address:
@@ -172,16 +189,16 @@ def read_address(raw: Json) -> Address:
     claim_uid = next((owner["uid"] for owner in owners if owner["kind"] == "IPAddressClaim"), None)
     return Address(
         namespace=sys.intern(meta["namespace"]),
-        name=meta["name"],
-        uid=meta["uid"],
+        name=sys.intern(meta["name"]),
+        uid=sys.intern(meta["uid"]),
         version=meta["resourceVersion"],
         address=spec["address"],
         pool_kind=sys.intern(spec["poolRef"]["kind"]),
         pool_name=sys.intern(spec["poolRef"]["name"]),
-        claim_name=(spec.get("claimRef") or {}).get("name", ""),
-        claim_uid=claim_uid,
+        claim_name=sys.intern((spec.get("claimRef") or {}).get("name", "")),
+        claim_uid=_shared(claim_uid),
         deleted="deletionTimestamp" in meta,
-        finalizers=tuple(map(sys.intern, meta.get("finalizers") or ())),
+        finalizers=_finalizers(meta),
         pool_owned=any(owner["kind"] in POOL_KINDS for owner in owners),
     )
 

@@ -1,8 +1,10 @@
 """Times as Kubernetes writes them: RFC 3339, UTC, whole seconds."""
 
+import functools
 from datetime import UTC, datetime, timedelta
 
 
+@functools.lru_cache(maxsize=1024)
 def parse_time(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 

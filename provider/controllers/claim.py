@@ -32,6 +32,9 @@ from provider.edge.metrics import Metrics
 SOON = 0.05
 """Seconds after which to look again at what somebody else changed meanwhile."""
 
+LAGGING = 0.5
+"""Seconds after which to look again where our copy is older than the API server's and the watch has not told yet."""
+
 
 class ClaimController:
     """Reconciles IPAddressClaims. `note_claim` and `note_address` tell the local copies of our own writes."""
@@ -63,7 +66,7 @@ class ClaimController:
         except NotFound:
             return None  # it went away meanwhile; whatever it held is returned when the watch says so
         except Conflict:
-            return SOON  # somebody changed it meanwhile: look again as soon as the watch has brought the change
+            return LAGGING  # somebody changed it meanwhile; the watch will say so, most often sooner than this
         finally:
             self._books.settled(key)
 

@@ -74,10 +74,16 @@ class FakeKube:
         return {"metadata": changed["metadata"]} if metadata_only else changed
 
     async def delete(
-        self, resource: Resource, name: str, namespace: str | None = None, *, uid: str | None = None
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None = None,
+        *,
+        uid: str | None = None,
+        version: str | None = None,
     ) -> None:
         await self.fate.before(write=True)
-        self.store.delete(resource, name, namespace, uid)
+        self.store.delete(resource, name, namespace, uid, version)
         await self.fate.after()
 
     async def watch(

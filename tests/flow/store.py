@@ -118,8 +118,12 @@ class Store:
             return self._remove(identity, new)
         return {**self._put(identity, new, "MODIFIED")}
 
-    def delete(self, resource: Resource, name: str, namespace: str | None, uid: str | None) -> None:
+    def delete(
+        self, resource: Resource, name: str, namespace: str | None, uid: str | None, version: str | None = None
+    ) -> None:
         old = self.get(resource, name, namespace)
+        if version is not None and old["metadata"]["resourceVersion"] != version:
+            raise Conflict(f"{resource.kind} {name}: the object has been modified", 409)
         if uid is not None and old["metadata"]["uid"] != uid:
             raise Conflict(f"{resource.kind} {name}: uid does not match", 409)
         self._delete(_id(resource, name, namespace), old)

@@ -5,6 +5,7 @@ with a conflict, so neither the lease nor any cache has to be trusted.
 """
 
 import hashlib
+import sys
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -85,7 +86,9 @@ class KubeBlocks:
         for item in await self._kube.list_all(BLOCKS, labels=f"{BOOK_LABEL}={digest(book)}"):
             if item["spec"]["book"] == book:
                 try:
-                    await self._kube.delete(BLOCKS, item["metadata"]["name"], uid=item["metadata"]["uid"])
+                    await self._kube.delete(
+                        BLOCKS, item["metadata"]["name"], version=item["metadata"]["resourceVersion"]
+                    )
                 except NotFound:
                     continue  # somebody else was quicker
 
@@ -111,9 +114,9 @@ def _read_entry(raw: Json) -> Entry:
     until = raw.get("until")
     return Entry(
         State(raw["state"]),
-        raw.get("holder", ""),
+        sys.intern(raw.get("holder", "")),
         parse_time(raw["since"]) if "since" in raw else parse_time("1970-01-01T00:00:00Z"),
-        raw.get("uid"),
+        sys.intern(raw["uid"]) if "uid" in raw else None,
         parse_time(until) if until else None,
         raw.get("reason"),
     )

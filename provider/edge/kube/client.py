@@ -64,7 +64,13 @@ class Kube(Protocol):
     ) -> Json: ...
 
     async def delete(
-        self, resource: Resource, name: str, namespace: str | None = None, *, uid: str | None = None
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None = None,
+        *,
+        uid: str | None = None,
+        version: str | None = None,
     ) -> None: ...
 
     def watch(
@@ -145,12 +151,19 @@ class Client:
         )
 
     async def delete(
-        self, resource: Resource, name: str, namespace: str | None = None, *, uid: str | None = None
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None = None,
+        *,
+        uid: str | None = None,
+        version: str | None = None,
     ) -> None:
-        """Delete; with `uid` only that very object (Conflict when another has its name)."""
+        """Delete; with `uid` only that very object, with `version` only as it was read (else Conflict)."""
         body: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
-        if uid is not None:
-            body["preconditions"] = {"uid": uid}
+        preconditions = {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value is not None}
+        if preconditions:
+            body["preconditions"] = preconditions
         await self.request("DELETE", resource.path(namespace, name), body)
 
     async def watch(
