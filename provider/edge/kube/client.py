@@ -26,6 +26,9 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 REQUEST_TIMEOUT = 30.0
 """Seconds for one request; after that its outcome is unknown."""
 
+WATCHES = 8
+"""Connections that may be held by watches."""
+
 SILENCE = 90.0
 """Seconds without a byte after which a watch is taken for dead; the server sends a bookmark about every minute."""
 
@@ -81,15 +84,16 @@ class Kube(Protocol):
 class Client:
     """`Kube` over HTTP. Use `async with`; one connection pool for everything the process does."""
 
-    def __init__(self, access: Access, connections: int = 64, metrics: Metrics | None = None) -> None:
+    def __init__(self, access: Access, connections: int = 24, metrics: Metrics | None = None) -> None:
         self._access = access
         self._metrics = metrics or Metrics()
         self._connections = connections
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> "Client":
-        # Watches hold their connections, so the limit leaves room for them beside the requests.
-        connector = aiohttp.TCPConnector(ssl=self._access.ssl, limit=self._connections + 16)
+        # Watches hold their connections, so the limit leaves room for them beside the requests. Not more than keeps the
+        # server busy: asyncio gives each TLS connection a buffer of 256 KB.
+        connector = aiohttp.TCPConnector(ssl=self._access.ssl, limit=self._connections + WATCHES)
         self._session = aiohttp.ClientSession(
             connector=connector, json_serialize=lambda value: orjson.dumps(value).decode(), raise_for_status=False
         )

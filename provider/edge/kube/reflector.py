@@ -18,7 +18,7 @@ from provider.edge.kube.client import Kube
 from provider.edge.kube.errors import Gone, KubeError
 from provider.edge.kube.resources import Resource
 
-PAGE = 500
+PAGE = 200
 """Objects a list request; pages keep the peak memory of a start flat."""
 
 log = structlog.get_logger(__name__)
