@@ -96,7 +96,8 @@ class Queue(Generic[K]):
             except Exception as error:
                 # Whatever one key does, the others go on. The key comes back, the error is on record.
                 failures = self._failures[key] = self._failures.get(key, 0) + 1
-                delay = min(FIRST_DELAY * 2.0 ** (failures - 1), LONGEST_DELAY) * self._jitter.uniform(0.8, 1.2)
+                # The exponent is bounded: a key that fails for a day must not end the worker by an overflow.
+                delay = min(FIRST_DELAY * 2.0 ** min(failures - 1, 20), LONGEST_DELAY) * self._jitter.uniform(0.8, 1.2)
                 log.warning(
                     "will try again", queue=self.name, key=_text(key), error=f"{type(error).__name__}: {error}",
                     failures=failures, seconds=round(delay, 2), exc_info=failures == 3,

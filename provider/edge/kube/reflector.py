@@ -21,6 +21,9 @@ from provider.edge.kube.resources import Resource
 PAGE = 200
 """Objects a list request; pages keep the peak memory of a start flat."""
 
+LONGEST_DELAY = 5.0
+"""Seconds between looks at an API server that is away: claims wait for as long after its return."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -76,7 +79,7 @@ class Reflector(Generic[T]):
             except KubeError as error:
                 failures += 1
                 log.warning("watch failed", kind=self.resource.kind, error=str(error), failures=failures)
-                await self._clock.sleep(min(0.2 * 2**failures, 30.0))
+                await self._clock.sleep(min(0.2 * 2.0 ** min(failures, 10), LONGEST_DELAY))
                 if error.status in (404, 403):
                     version = ""
 
