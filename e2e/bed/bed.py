@@ -103,7 +103,9 @@ class Bed:
 
     def kubectl(self, *arguments: str, stdin: str | None = None, timeout: float = 120.0) -> str:
         """Run kubectl as the admin and give its standard output. Raises BedError with its error text."""
-        argv = [str(self.kubectl_path), "--kubeconfig", str(self.kubeconfig), *arguments]
+        # What kubectl remembers of a server is kept by address, and another bed had this address before.
+        memory = f"--cache-dir={self.directory / 'kubectl-cache'}"
+        argv = [str(self.kubectl_path), memory, "--kubeconfig", str(self.kubeconfig), *arguments]
         try:
             done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
         except subprocess.TimeoutExpired:

@@ -25,6 +25,6 @@ def remove_files(record: slots.Record) -> None:
     if record.scratch.name == f"pxbed-{record.index}":
         shutil.rmtree(record.scratch, ignore_errors=True)
     if record.directory.name == record.name:
-        for name in ("pki", "kubelet"):
+        for name in ("pki", "kubelet", "kubectl-cache"):
             shutil.rmtree(record.directory / name, ignore_errors=True)
         (record.directory / "bed.json").unlink(missing_ok=True)

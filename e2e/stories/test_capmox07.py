@@ -52,6 +52,7 @@ def old() -> Iterator[Bed]:
             for kind in files(module_dir(tool) / path for path in paths)
         ]
         apply(bed, kinds)
+        bed.control_plane.learn_kinds()
         install_pxnet(bed.kubeconfig)
         yield bed
 
