@@ -16,6 +16,7 @@ from provider.edge.kube.resources import (
     EVENTS,
     GLOBAL_POOLS,
     LEASES,
+    NAMESPACES,
     NETWORKS,
     POOLS,
     PROXMOX_MACHINES,
@@ -65,6 +66,8 @@ USES = (
     # Whether kinds of our names are ours, asked once at the start.
     Use(CRDS, ("get",)),
     Use(EVENTS, ("create",)),
+    # Which of a long table's tenants are there yet.
+    Use(NAMESPACES, ("list",)),
 )
 OWN_NAMESPACE_USES = (Use(LEASES, ("get", "create", "patch")),)
 TENANT_USES = (Use(NETWORKS, READ),)

@@ -21,13 +21,16 @@ from provider.edge.clock import Clock
 from provider.edge.events import Events
 from provider.edge.kube.client import Kube
 from provider.edge.kube.errors import AlreadyExists, Conflict, NotFound
-from provider.edge.kube.resources import NETWORKS, ZONES
+from provider.edge.kube.resources import NAMESPACES, NETWORKS, ZONES
 
 Json = dict[str, Any]
 
 SOON = 0.05
 WAITING = 15.0
 """Seconds between looks at a zone that waits for something no event tells of, like a namespace."""
+
+FEW = 8
+"""Namespaces found missing one by one; with more all are listed: a table may be written long before its tenants."""
 
 log = structlog.get_logger(__name__)
 
@@ -103,20 +106,30 @@ class ZoneController:
     async def _create(self, plan: ZonePlan) -> frozenset[str]:
         """Make the networks that are missing. Returns the namespaces that are not there."""
         missing: set[str] = set()
+        existing: set[str] | None = None
         for body in plan.create:
             namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
             if namespace in missing:
+                continue
+            if existing is not None and namespace not in existing:
+                missing.add(namespace)
                 continue
             try:
                 made = await self._kube.create(NETWORKS, body, namespace)
             except NotFound:
                 missing.add(namespace)
+                if existing is None and len(missing) >= FEW:
+                    existing = await self._namespaces()
                 continue
             except AlreadyExists:
                 made = await self._kube.get(NETWORKS, name, namespace)
             self._catalog.put_network((namespace, name), ProxmoxNetwork.model_validate(made))
             self._look((namespace, name))
         return frozenset(missing)
+
+    async def _namespaces(self) -> set[str]:
+        page = await self._kube.list_page(NAMESPACES, metadata_only=True)
+        return {item["metadata"]["name"] for item in page["items"] or ()}
 
     def _tell(self, zone: ProxmoxNetworkZone, condition: Condition) -> None:
         record = self._events.note if condition.status == "True" else self._events.warn

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +16,14 @@ _numbers = itertools.count(1)
 
 IPV4: Json = {"addresses": ["10.0.0.10-10.0.0.20"], "prefix": 24, "gateway": "10.0.0.1"}
 IPV6: Json = {"addresses": ["fd00::10-fd00::20", "fd00::/64"], "prefix": 64, "gateway": "fd00::1"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tidy(witness: Witness) -> Iterator[None]:
+    """Zones are cluster-wide: a provider of a later test would work on them."""
+    yield
+    for item in witness.list(ZONE, None):
+        witness.delete(ZONE, None, item["metadata"]["name"])
 
 
 def zone(row: Json | None = None, rows: list[Json] | None = None, **spec: Any) -> Json:
