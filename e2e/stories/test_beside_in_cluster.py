@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,12 +38,13 @@ def test_both_answer_their_own(beside: Bed) -> None:
     wait_ready(beside, [IT.network])
     apply(beside, [plain_pool(tenant)])
     apply(beside, [plain_claim(tenant)])
+    events = watch_pools(beside, tenant)
     apply(beside, [item for plan in IT.plans for item in everything(plan)])
     seen = wait_provisioned(beside, tenant, IT.machines)
     held: dict[str, str] = {}
     for plan in IT.plans:
         held |= check_cluster(beside, plan, of_cluster(seen, plan))
-        check_marked_at_its_creation(read(beside, tenant, POOLS, f"{plan.name}-v4-icip"))
+        check_marked_at_its_creation(events, f"{plan.name}-v4-icip")
     assert len(set(held.values())) == IT.machines
     assert snapshot(beside, IT).entries == IT.entries(held)
     assert addresses(beside, tenant) == {**held, "plain": "10.99.0.10"}
@@ -59,25 +61,29 @@ def test_both_answer_their_own(beside: Bed) -> None:
     until(lambda: pool_names(beside, tenant) == {"blue-inet"}, "the network's own pool alone is left")
 
 
-def check_marked_at_its_creation(pool: Object) -> None:
-    """The marks came in the very request that made the pool: they belong to whoever wrote its first spec."""
-    metadata = pool["metadata"]
+def watch_pools(bed: Bed, tenant: str) -> Path:
+    """Write down every event of the tenant's pools from now on; gives the file."""
+    argv = [str(bed.kubectl_path), "--kubeconfig", str(bed.kubeconfig), "get", POOLS, "--namespace", tenant]
+    process = bed.start_process("pool-events", [*argv, "--watch", "--output-watch-events", "--output", "json"])
+    return process.command.log
+
+
+def check_marked_at_its_creation(events: Path, name: str) -> None:
+    """The pool had its marks in the first state that anybody could see."""
+    first = next(event["object"] for event in read_events(events) if event["object"]["metadata"]["name"] == name)
+    metadata = first["metadata"]
+    assert metadata["generation"] == 1
     assert (metadata["annotations"][PAUSED], metadata["annotations"][NETWORK]) == ("true", "blue")
-    assert "ipam.cluster.x-k8s.io/ProtectPool" in metadata["finalizers"]
-    makers = [
-        entry
-        for entry in metadata["managedFields"]
-        if "f:addresses" in entry["fieldsV1"].get("f:spec", {})
-        and f"f:{PAUSED}" in entry["fieldsV1"].get("f:metadata", {}).get("f:annotations", {})
-    ]
-    assert len(makers) == 1
-    assert "f:finalizers" in makers[0]["fieldsV1"]["f:metadata"]
+    assert metadata["finalizers"] == ["ipam.cluster.x-k8s.io/ProtectPool"]
 
 
-def read(bed: Bed, tenant: str, kind: str, name: str) -> Object:
-    where = ("--namespace", tenant, "--output", "json", "--show-managed-fields")
-    item: Object = json.loads(bed.kubectl("get", kind, name, *where))
-    return item
+def read_events(file: Path) -> Iterator[Object]:
+    """The JSON documents of the file, one after the other."""
+    text, decoder = file.read_text().lstrip(), json.JSONDecoder()
+    while text:
+        event, end = decoder.raw_decode(text)
+        yield event
+        text = text[end:].lstrip()
 
 
 def pool_names(bed: Bed, tenant: str) -> set[str]:

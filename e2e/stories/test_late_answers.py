@@ -50,6 +50,8 @@ def test_machines_notice_at_once_that_an_address_got_free(drop_in: Bed) -> None:
         took = until(lambda machine=machine: has_moved(drop_in, machine), f"{machine} moves on", 15.0)  # type: ignore[misc]
         assert took < NOTICED_SECONDS
         assert annotation(drop_in, machine) == claim
+        # capmox works on one machine at a time, and would keep the next one waiting for this one's start.
+        until(lambda machine=machine: is_up(drop_in, machine), f"{machine} is up", 60.0)  # type: ignore[misc]
 
 
 def claims(bed: Bed) -> list[Object]:
@@ -74,6 +76,10 @@ def refused(bed: Bed) -> list[str]:
 def has_moved(bed: Bed, name: str) -> bool:
     """Whether capmox has gone past its wait for addresses."""
     return any(each.name == name and each.state != "WaitingForStaticIPAllocation" for each in machines(bed, TENANT))
+
+
+def is_up(bed: Bed, name: str) -> bool:
+    return any(each.name == name and each.provisioned for each in machines(bed, TENANT))
 
 
 def annotation(bed: Bed, name: str) -> str | None:
