@@ -4,6 +4,7 @@ The claims are a hot path, so this speaks HTTP by aiohttp and orjson and knows n
 the provider may ask of an API server; the tests' fake implements the same.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
@@ -26,8 +27,8 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 REQUEST_TIMEOUT = 30.0
 """Seconds for one request; after that its outcome is unknown."""
 
-WATCHES = 8
-"""Connections that may be held by watches."""
+CONNECTIONS = 24
+"""Requests under way at one time: enough to keep a server busy. asyncio gives each TLS connection a 256 KB buffer."""
 
 SILENCE = 90.0
 """Seconds without a byte after which a watch is taken for dead; the server sends a bookmark about every minute."""
@@ -84,16 +85,16 @@ class Kube(Protocol):
 class Client:
     """`Kube` over HTTP. Use `async with`; one connection pool for everything the process does."""
 
-    def __init__(self, access: Access, connections: int = 24, metrics: Metrics | None = None) -> None:
+    def __init__(self, access: Access, connections: int = CONNECTIONS, metrics: Metrics | None = None) -> None:
         self._access = access
         self._metrics = metrics or Metrics()
-        self._connections = connections
+        # aiohttp's own limit starves who waits: a busy caller's next request takes the connection it just gave back. A
+        # semaphore serves in order. Watches are not counted.
+        self._turns = asyncio.Semaphore(connections)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> "Client":
-        # Watches hold their connections, so the limit leaves room for them beside the requests. Not more than keeps the
-        # server busy: asyncio gives each TLS connection a buffer of 256 KB.
-        connector = aiohttp.TCPConnector(ssl=self._access.ssl, limit=self._connections + WATCHES)
+        connector = aiohttp.TCPConnector(ssl=self._access.ssl, limit=0)
         self._session = aiohttp.ClientSession(
             connector=connector, json_serialize=lambda value: orjson.dumps(value).decode(), raise_for_status=False
         )
@@ -198,7 +199,7 @@ class Client:
                             raise error_of(status.get("code", 500), status.get("reason", ""), status.get("message", ""))
                         yield event
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise Unavailable(f"watch of {resource.plural} broke: {error or type(error).__name__}") from error
+            raise Unavailable(f"watch of {resource.plural} broke: {str(error) or type(error).__name__}") from error
 
     async def request(
         self,
@@ -210,10 +211,18 @@ class Client:
         content_type: str = "application/json",
         accept: str | None = None,
     ) -> Json:
-        started, status = time.monotonic(), 0
         headers = await self._headers(accept)
         if body is not None:
             headers["Content-Type"] = content_type
+        async with self._turns:
+            payload = await self._exchange(method, path, body, query, headers)
+        result: Json = orjson.loads(payload)
+        return result
+
+    async def _exchange(
+        self, method: str, path: str, body: Json | None, query: Mapping[str, str] | None, headers: dict[str, str]
+    ) -> bytes:
+        started, status = time.monotonic(), 0
         try:
             async with self._http().request(
                 method,
@@ -227,12 +236,11 @@ class Client:
                 status = response.status
                 if status >= 300:
                     raise _failure(status, payload, response.headers)
+                return payload
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise Unavailable(f"{method} {path}: {error or type(error).__name__}") from error
+            raise Unavailable(f"{method} {path}: {str(error) or type(error).__name__}") from error
         finally:
             self._metrics.api_request(method, plural_of(path), status, time.monotonic() - started)
-        result: Json = orjson.loads(payload)
-        return result
 
     async def _headers(self, accept: str | None) -> dict[str, str]:
         headers = {"Accept": accept or "application/json", "User-Agent": "pxnet"}
