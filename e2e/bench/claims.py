@@ -28,7 +28,7 @@ MEMORY = Aim(100, at_most=True, of_bare=False)
 RESTART = Aim(3, at_most=True, of_bare=False)
 FLAT = Aim(0.9, of_bare=False)
 
-STORMS = ((1_000, 3), (4_000, 1), (10_000, 1))
+STORMS = ((1_000, 2), (4_000, 1), (10_000, 1))
 """How many claims, how many turns. The last one goes on with memory and restarts."""
 
 PEER_STORMS = (1_000, 4_000)
