@@ -3,6 +3,7 @@
 Written from capmox 0.7's rules, since that version cannot be built from Go modules together with today's Cluster API:
 a NIC's own pool replaces the cluster's pool of that family, the claim is named by machine, device and family, and the
 answer is looked up by the claim's name alone. It makes no VMs and watches nothing; a caller runs `reconcile` again.
+Machines without pools of their own, which take from the cluster's, are not played.
 """
 
 import json
@@ -30,7 +31,7 @@ class Answer:
 
 
 def claims_of(machine: Object) -> dict[str, Object]:
-    """The claims of a v1alpha1 ProxmoxMachine's net0, by family: the NIC's pools, or else the cluster's."""
+    """The claims of a v1alpha1 ProxmoxMachine's net0, by family: one for each pool of the NIC."""
     metadata = machine["metadata"]
     nic = machine["spec"]["network"]["default"]
     found: dict[str, Object] = {}

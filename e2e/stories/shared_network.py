@@ -1,6 +1,7 @@
 """One tenant, one network, two clusters whose ProxmoxClusters both carry the network's range: in every variant.
 
-Variants are capmox's two API versions by IPv4, IPv6 and both, each a tenant with a VLAN of its own.
+Variants are capmox's two API versions by IPv4, IPv6 and both. Each is a tenant with a VLAN of its own, and their
+networks look the same but for that: one tenant's addresses must never show in another's book.
 """
 
 import time
@@ -52,9 +53,9 @@ class Snapshot:
 
 
 def variant(capmox: str, families: str, vlan: int) -> Variant:
-    """`families` is "v4", "v6" or "dual"; all addresses are told apart by the VLAN."""
-    ipv4 = Family([f"10.{vlan}.0.10-10.{vlan}.0.60"], 24, f"10.{vlan}.0.1")
-    ipv6 = Family([f"fd00:{vlan}::10-fd00:{vlan}::60"], 64, f"fd00:{vlan}::1")
+    """`families` is "v4", "v6" or "dual"; all tenants have the same addresses, each on its own VLAN."""
+    ipv4 = Family(["10.10.0.10-10.10.0.60"], 24, "10.10.0.1")
+    ipv6 = Family(["fd00:10::10-fd00:10::60"], 64, "fd00:10::1")
     six = families == "v6"
     network = Network(f"{families}-{capmox}", "blue", vlan, None if six else ipv4, None if families == "v4" else ipv6)
 
@@ -62,14 +63,14 @@ def variant(capmox: str, families: str, vlan: int) -> Variant:
         return Plan(
             name=name,
             namespace=network.namespace,
-            endpoint=f"fd00:{vlan}::{host}" if six else f"10.{vlan}.0.{host}",
+            endpoint=f"fd00:10::{host}" if six else f"10.10.0.{host}",
             bridge=BRIDGE,
             vlan=vlan,
             ipv4=network.ipv4,
             ipv6=network.ipv6,
             workers=workers,
             capmox=capmox,
-            dns=(f"fd00:{vlan}::53",) if six else ("9.9.9.9",),
+            dns=("fd00:10::53",) if six else ("9.9.9.9",),
         )
 
     # capmox makes one machine after the other, so workers of both clusters are asked for in one family only.

@@ -79,7 +79,6 @@ def machine(cluster: str, name: str) -> Object:
 
 
 def cluster(name: str) -> Object:
-    """With a sentinel range: 0.7 wants one, and machines with pools of their own never take from it."""
     return {
         "apiVersion": "cluster.x-k8s.io/v1beta1",
         "kind": "Cluster",
@@ -89,7 +88,7 @@ def cluster(name: str) -> Object:
 
 
 def sentinel(name: str) -> Object:
-    """The pool that 0.7 makes of a ProxmoxCluster whose range is the gateway alone."""
+    """The pool that 0.7 makes of a ProxmoxCluster whose range is the gateway alone: it must stay out of the way."""
     return {
         "apiVersion": "ipam.cluster.x-k8s.io/v1alpha2",
         "kind": "InClusterIPPool",
