@@ -1,7 +1,7 @@
 """A claim that is answered late costs a machine a second, not capmox's next look ten seconds on.
 
-Ranges that are full and get free again one after the other: by capmox's own clock three waits of under three seconds
-in a row would be luck.
+Ranges that are full and get free again one after the other. The touch on the machine is the proof; that each machine
+moves on well before capmox's next look is its effect, with room for a busy host.
 """
 
 import json
@@ -18,7 +18,7 @@ TENANT = "late"
 NETWORK = Network(TENANT, "tiny", 210, Family(["10.210.0.10-10.210.0.12"], 24, "10.210.0.1"))
 PLAN = Plan("one", TENANT, "10.210.0.5", "vmbr7", 210, NETWORK.ipv4, workers=2)
 TOUCH = "proxmox.cozystack.io/address-answered"
-NOTICED_SECONDS = 3.0
+NOTICED_SECONDS = 6.0
 CLAIMS = "ipaddressclaims.ipam.cluster.x-k8s.io"
 
 
@@ -50,8 +50,9 @@ def test_machines_notice_at_once_that_an_address_got_free(drop_in: Bed) -> None:
         took = until(lambda machine=machine: has_moved(drop_in, machine), f"{machine} moves on", 15.0)  # type: ignore[misc]
         assert took < NOTICED_SECONDS
         assert annotation(drop_in, machine) == claim
-        # capmox works on one machine at a time, and would keep the next one waiting for this one's start.
-        until(lambda machine=machine: is_up(drop_in, machine), f"{machine} is up", 60.0)  # type: ignore[misc]
+        # capmox works on one machine at a time, and would keep the next one waiting for this one's start. Now and then
+        # it starts a machine twice, and then waits a minute after the failure.
+        until(lambda machine=machine: is_up(drop_in, machine), f"{machine} is up", 150.0)  # type: ignore[misc]
 
 
 def claims(bed: Bed) -> list[Object]:
