@@ -21,7 +21,7 @@ Object = dict[str, Any]
 KINDS = "machines,proxmoxmachines,ipaddressclaims.ipam.cluster.x-k8s.io,ipaddresses.ipam.cluster.x-k8s.io"
 POLL_SECONDS = 0.5
 # capmox may start a machine twice, and rests for 60 s after the failure of the second start.
-PROVISIONED_SECONDS = 180.0
+PROVISIONED_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def test_machines_notice_at_once_that_an_address_got_free(drop_in: Bed) -> None:
     apply(drop_in, [occupant(name) for name in names])
     until(lambda: len(answered(drop_in)) == len(names), "the range is full")
     apply(drop_in, everything(PLAN))
-    until(lambda: len(refused(drop_in)) == 3, "three machines wait for an address", 120.0)
+    until(lambda: len(refused(drop_in)) == 3, "three machines wait for an address", 200.0)
 
     for name in names:
         before = answered(drop_in) - {name}
