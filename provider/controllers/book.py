@@ -25,7 +25,7 @@ from provider.edge.kube.errors import AlreadyExists, Conflict, KubeError, NotFou
 
 GATHERING = 0.1
 """Seconds from the end of one commit to the next: what arrives in between shares it. A block grows to 30 KB, so in a
-storm a write a claim would cost more than all its other writes. Who comes to a book at rest does not wait."""
+storm a write a claim would cost more than all its other writes. Requests that come one by one do not wait."""
 
 SWEEP_DELAY = 5.0
 """Seconds by which ended entries may stay in an idle book, so that many that end together share a write."""
@@ -80,6 +80,7 @@ class Book:
         self._foreign: dict[int, int] = {}
         self._pending: list[_Pending] = []
         self._last_commit = clock.monotonic() - GATHERING
+        self._last_size = 0
         self._committer: asyncio.Task[None] | None = None
         self._sweeper: asyncio.Task[None] | None = None
         self._waiting: dict[Key, Ranges] = {}
@@ -193,9 +194,10 @@ class Book:
             await asyncio.sleep(0)  # let what became ready at the same moment join
             while self._pending or not self._loaded:
                 rest = self._last_commit + GATHERING - self._clock.monotonic()
-                if rest > 0:
+                if rest > 0 and max(self._last_size, len(self._pending)) > 1:
                     await self._clock.sleep(rest)
                 batch, self._pending = self._pending, []
+                self._last_size = len(batch)
                 try:
                     await self._commit(batch)
                 except KubeError as error:
