@@ -5,7 +5,10 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+
+import aiohttp
 
 from e2e.bed.errors import BedError
 from e2e.bed.progress import Progress
@@ -15,8 +18,12 @@ from e2e.demo.ground import DemoError, Ground
 from e2e.demo.own_bed import build_minutes, kept_bed, missing_tools, own_bed
 from e2e.demo.screen import Screen
 from e2e.demo.story import Story
+from e2e.demo.visit import visiting
 from e2e.demo.watch import Watch
+from e2e.pve.client import SimulatorError
+from provider.edge.kube.auth import AccessError
 
+EXPECTED = (BedError, DemoError, AccessError, SimulatorError, aiohttp.ClientError)
 LOOK_AROUND = (
     "kubectl get pxzone,pxnet -A -o wide          # the admin's table and what came of it",
     "kubectl get pxblock -o yaml                  # who holds which address, and since when",
@@ -32,36 +39,36 @@ async def tell(ground: Ground, screen: Screen) -> None:
             await Story(ground, screen, api, watch).tell()
 
 
-async def tidy(ground: Ground) -> None:
-    """Take the demo's objects out of a cluster that is not its own; pxnet, capmox and Cluster API stay there."""
-    for namespace in cast.TENANTS:
-        await ground.run("delete", "clusters.cluster.x-k8s.io", "-n", namespace, "--all", "--timeout=50s")
-        await ground.run("delete", "namespace", namespace, "--timeout=50s")
-    await ground.run("delete", "pxzone", cast.ZONE, "--timeout=50s")
-
-
 def play(screen: Screen, existing: Path | None, keep: bool) -> None:
     """Raises BedError or DemoError; whatever ends it, what was started is stopped, unless it is to be kept."""
     screen.title("pxnet", "named tenant networks for Cluster API on Proxmox")
-    screen.say("Real: kube-apiserver, etcd, Cluster API, capmox, pxnet. Simulated: the Proxmox VE API.")
+    screen.say(
+        "Real: kube-apiserver, etcd, Cluster API, capmox, pxnet. Simulated: Proxmox VE, whose tasks end at once here."
+    )
     building = missing_tools()
     if building:
         screen.say(f"Once, about {build_minutes(building)} minutes: {', '.join(building)} are built and kept.")
     progress = Progress(sys.stdout)
     if keep:
         with kept_bed(progress, existing) as (ground, summary):
-            asyncio.run(tell(ground, screen))
+            with visiting(ground, stays=True) if existing else nullcontext():
+                asyncio.run(tell(ground, screen))
             screen.chapter("Left running", "Everything you saw. Look around:")
             for line in (*summary.text().splitlines(), *LOOK_AROUND):
                 screen.say(line)
         return
-    with own_bed(progress, existing) as ground:
+    with own_bed(progress, existing) as ground, visiting(ground, stays=False) if existing else nullcontext():
         asyncio.run(tell(ground, screen))
-        if existing is not None:
-            asyncio.run(tidy(ground))
     screen.chapter("Nothing is left running", "Keep it next time: make demo DEMO_FLAGS=--keep. Then look around:")
     for line in LOOK_AROUND:
         screen.say(line)
+
+
+def cause(error: Exception) -> Exception:
+    """The first error of those that came together: what is done side by side fails side by side."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,8 +79,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = os.environ.get("KUBECONFIG")
     try:
         play(screen, Path(found) if found else None, options.keep)
-    except (BedError, DemoError) as error:
-        screen.bad(str(error))
+    except (*EXPECTED, ExceptionGroup) as error:
+        first = cause(error)
+        if not isinstance(first, EXPECTED):
+            raise
+        screen.bad(str(first))
+        for note in getattr(error, "__notes__", ()):
+            screen.say(note)
         return 1
     except KeyboardInterrupt:
         screen.say("stopped; nothing is left running")

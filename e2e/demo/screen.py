@@ -4,12 +4,13 @@ It knows nothing of clusters. Everything goes to one stream, in order.
 """
 
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
 from rich.live import Live
 from rich.padding import Padding
 from rich.rule import Rule
@@ -53,31 +54,32 @@ class Screen:
 
     def say(self, text: str, style: str = "") -> None:
         """One line, indented under its chapter."""
-        self.console.print(Padding(Text(text, style), (0, 0, 0, 2)), soft_wrap=False)
+        self.console.print(Text(f"  {text}", style), soft_wrap=True)
 
     def good(self, text: str) -> None:
         """Something that was checked and holds."""
-        self.console.print(Text.assemble("  ", ("✓ ", "bold green"), text))
+        self.console.print(Text.assemble("  ", ("✓ ", "bold green"), text), soft_wrap=True)
 
     def bad(self, text: str) -> None:
-        self.console.print(Text.assemble(("✗ ", "bold red"), (text, "bold")))
+        """Why it ends here."""
+        self.console.print(Text.assemble(("✗ ", "bold red"), (text, "bold")), soft_wrap=True)
 
     def command(self, line: str, output: str) -> None:
         """A command as one would type it, and what it said."""
         self.console.print()
-        self.console.print(Text.assemble("  ", ("$ ", "dim"), (line, "bold")))
+        self.console.print(Text.assemble("  ", ("$ ", "dim"), (line, "bold")), soft_wrap=True)
         for text in output.rstrip().splitlines():
-            # Cut, not wrapped: a table of kubectl's is only readable in rows.
-            self.console.print(Text("    " + text, "cyan" if self.terminal else ""), no_wrap=True, overflow="ellipsis")
-        self.console.print()
+            # Never cut: the end of a line is often the reason why it is shown.
+            self.console.print(Text(f"    {text}".rstrip(), "cyan" if self.terminal else ""), soft_wrap=True)
 
     def yaml(self, text: str) -> None:
         """A manifest."""
-        shown: RenderableType = Text(text)
+        self.console.print()
         if self.terminal:
             shown = Syntax(text.rstrip(), "yaml", theme="ansi_dark", background_color="default")
-        self.console.print()
-        self.console.print(Padding(shown, (0, 0, 0, 4)))
+            self.console.print(Padding(shown, (0, 0, 0, 4)))
+            return
+        self.console.print(Text(textwrap.indent(text.rstrip(), "    ")), soft_wrap=True)
 
     @contextmanager
     def table(self, rows: Callable[[], Sequence[Row]], note: Callable[[], str]) -> Iterator[None]:

@@ -1,11 +1,14 @@
 """The story: a zone, clusters that come up on it, a range that runs full, and the book of who has what."""
 
+import json
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from e2e.bed.api import Api
 from e2e.bed.providers import apply_all
 from e2e.demo import cast
+from e2e.demo.book import lines
 from e2e.demo.ground import DemoError, Ground
 from e2e.demo.news import changes
 from e2e.demo.screen import Screen
@@ -100,13 +103,17 @@ class Story:
             lambda: self._reason((namespace, "third")) == "PoolExhausted", "third says why it waits"
         )
         claims = ("get", "ipaddressclaims", "-n", namespace, "first", "second", "third")
-        self._screen.command(f"kubectl {' '.join(claims)}", await self._ground.run(*claims, "-o", CONDITIONS))
-        await self._show("delete", "ipaddressclaim", "-n", namespace, "first")
+        columns = "-o custom-columns=..."  # as it is run, it is longer than its answer
+        self._screen.command(f"kubectl {' '.join(claims)} {columns}", await self._ground.run(*claims, "-o", CONDITIONS))
         begun = time.monotonic()
+        await self._show("delete", "ipaddressclaim", "-n", namespace, "first")
         await self._answered((namespace, "third"))
         took = time.monotonic() - begun
         await self._show("get", "ipaddresses.ipam.cluster.x-k8s.io", "-n", namespace, "second", "third")
-        self._screen.good(f"third was answered {took:.1f} s after first was deleted: the address rested for 3 s first")
+        self._screen.good(
+            f"third got first's address {took:.1f} s after first was deleted: the zone lets addresses rest for 3 s, "
+            "by the API server's clock of whole seconds"
+        )
 
     async def book(self) -> None:
         """Who has what."""
@@ -117,6 +124,8 @@ class Story:
         )
         await self._show("get", "pxnet", "-A")
         await self._show("get", "pxblock")
+        blocks = json.loads(await self._ground.run("get", "pxblock", "-o", "json"))["items"]
+        self._screen.command("kubectl get pxblock -o yaml    # of it, the tenants' entries", _text(blocks))
 
     async def _answered(self, key: Key) -> None:
         def answered() -> bool:
@@ -140,6 +149,11 @@ class Story:
 
     def _reason(self, key: Key) -> str:
         return _condition(self._watch.find(CLAIMS, key), "reason")
+
+
+def _text(blocks: Sequence[Object]) -> str:
+    books = tuple(f"network/{tenant}/" for tenant in cast.TENANTS)
+    return "\n".join(lines(block for block in blocks if block["spec"]["book"].startswith(books)))
 
 
 def _condition(item: Object | None, part: str) -> str:
