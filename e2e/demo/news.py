@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from e2e.demo.table import Row
 
 
-def claim_text(row: Row) -> str:
+def claim_text(row: Row, *, short: bool = False) -> str:
     """The claim's part of a row: its age, and how fast it was answered."""
     if row.claim_age is None:
         return ""
@@ -13,7 +13,7 @@ def claim_text(row: Row) -> str:
         return f"{row.claim_age} s, waiting"
     if row.answered_ms is None:
         return f"{row.claim_age} s, answered"
-    return f"{row.claim_age} s, answered in {row.answered_ms:.0f} ms"
+    return f"{row.claim_age} s, {'' if short else 'answered '}in {row.answered_ms:.0f} ms"
 
 
 def changes(before: Sequence[Row], after: Sequence[Row]) -> Iterator[str]:

@@ -19,10 +19,13 @@ from rich.table import Table
 from rich.text import Text
 
 from e2e.demo.news import claim_text
-from e2e.demo.table import Row
+from e2e.demo.table import FAILED, Row
 
 WIDTH = 120
 """Columns where nobody says how many there are."""
+ROOMY = 110
+"""Columns from which on the whole table of machines fits."""
+SPARED = ("  TENANT", "NODE")
 
 
 class Screen:
@@ -87,10 +90,10 @@ class Screen:
         self.console.print()
         if not self.terminal:
             yield
-            self.console.print(machine_table(rows()))
+            self.console.print(machine_table(rows(), self.console.width))
             return
         look = Live(
-            get_renderable=lambda: Group(machine_table(rows()), Text("  " + note(), "dim")),
+            get_renderable=lambda: Group(machine_table(rows(), self.console.width), Text("  " + note(), "dim")),
             console=self.console,
             refresh_per_second=5,
         )
@@ -98,21 +101,25 @@ class Screen:
             yield
 
 
-def machine_table(rows: Sequence[Row]) -> Table:
-    """The machines, one row each."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-    for name in ("  TENANT", "CLUSTER", "MACHINE", "NODE", "BRIDGE", "VLAN", "ADDRESS", "CLAIM", "PHASE"):
-        table.add_column(name, justify="right" if name == "VLAN" else "left", no_wrap=True)
+def machine_table(rows: Sequence[Row], width: int = WIDTH) -> Table:
+    """The machines, one row each; without tenant and node where there is no room for them."""
+    wide = width >= ROOMY
+    heads = ("  TENANT", "CLUSTER", "MACHINE", "NODE", "BRIDGE", "VLAN", "ADDRESS", "CLAIM", "PHASE")
+    table = Table(box=None, padding=(0, 2 if wide else 1, 0, 0), header_style="bold", pad_edge=False)
+    for head in heads:
+        if wide or head not in SPARED:
+            table.add_column(head, justify="right" if head == "VLAN" else "left", no_wrap=True)
     for row in rows:
-        table.add_row(
-            "  " + row.namespace,
-            row.cluster,
-            row.machine.removeprefix(f"{row.cluster}-"),
-            row.node,
-            row.bridge,
-            row.vlan,
-            Text("\n".join(row.addresses), "bold green"),
-            Text(claim_text(row), "" if row.answered else "yellow"),
-            Text(row.phase, "green" if row.ready else "red" if row.phase == "FAILED" else "yellow"),
-        )
+        cells: dict[str, str | Text] = {
+            "  TENANT": "  " + row.namespace,
+            "CLUSTER": row.cluster,
+            "MACHINE": row.machine.removeprefix(f"{row.cluster}-"),
+            "NODE": row.node,
+            "BRIDGE": row.bridge,
+            "VLAN": row.vlan,
+            "ADDRESS": Text("\n".join(row.addresses), "bold green"),
+            "CLAIM": Text(claim_text(row, short=not wide), "" if row.answered else "yellow"),
+            "PHASE": Text(row.phase, "green" if row.ready else "red" if row.phase == FAILED else "yellow"),
+        }
+        table.add_row(*(cells[head] for head in heads if wide or head not in SPARED))
     return table

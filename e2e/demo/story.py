@@ -12,7 +12,7 @@ from e2e.demo.book import lines
 from e2e.demo.ground import DemoError, Ground
 from e2e.demo.news import changes
 from e2e.demo.screen import Screen
-from e2e.demo.table import Key, Object, Row, is_answered, rows
+from e2e.demo.table import FAILED, Key, Object, Row, is_answered, rows
 from e2e.demo.watch import CLAIMS, NETWORKS, Watch
 
 MACHINE_SECONDS = 180.0
@@ -76,7 +76,7 @@ class Story:
             before = found
             if len(found) >= wanted and all(row.ready for row in found):
                 return
-            broken = next((row for row in found if row.phase == "FAILED"), None)
+            broken = next((row for row in found if row.phase == FAILED), None)
             if broken is not None:
                 raise DemoError(f"machine {broken.namespace}/{broken.machine} cannot be made: ask `kubectl describe`")
             if time.monotonic() > deadline:

@@ -15,20 +15,22 @@ Key = tuple[str, str]
 
 CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name"
 READY = "Running"
+FAILED = "FAILED"
 # capmox's reasons of VirtualMachineProvisioned, in its order.
 PHASES = {
-    "Cloning": "cloning the template",
-    "WaitingForDiskReconciliation": "sizing the disk",
-    "WaitingForStaticIPAllocation": "waiting for an address",
-    "WaitingForBootstrapDataReconciliation": "writing cloud-init",
+    "Cloning": "cloning",
+    "WaitingForDiskReconciliation": "sizing disk",
+    "WaitingForStaticIPAllocation": "needs an IP",
+    "WaitingForBootstrapDataReconciliation": "cloud-init",
     "WaitingForVMPowerUp": "powering up",
-    "WaitingForCloudInit": "running cloud-init",
+    "WaitingForCloudInit": "first boot",
     "WaitingForBootstrapReady": "booting",
-    "WaitingForClusterAPIMachineAddresses": "reporting addresses",
-    "VMProvisionFailed": "FAILED",
-    "TaskFailed": "a task failed, trying again",
+    "WaitingForClusterAPIMachineAddresses": "reporting",
+    "VMProvisionFailed": FAILED,
+    "TaskFailed": "trying again",
     "Deleting": "deleting",
 }
+NOT_BEGUN = "not begun"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def phase(status: Mapping[str, Any]) -> str:
     for condition in status.get("conditions") or ():
         if condition["type"] == "VirtualMachineProvisioned":
             return PHASES.get(condition["reason"], str(condition["reason"]))
-    return "waiting for its cluster"
+    return NOT_BEGUN
 
 
 def key_of(item: Object) -> Key:
