@@ -30,6 +30,11 @@ storm a write a claim would cost more than all its other writes. Requests that c
 SWEEP_DELAY = 5.0
 """Seconds by which ended entries may stay in an idle book, so that many that end together share a write."""
 
+FIRST_RETRY = 0.2
+LONGEST_RETRY = 5.0
+"""Seconds until a book that could not be opened is tried again, doubling. Perhaps nobody asks again: claims that wait are
+woken only by an open book."""
+
 MOVED = (Conflict, AlreadyExists, NotFound)
 """Somebody else changed the block: load it and plan again."""
 
@@ -77,6 +82,10 @@ class Book:
         self._blocks: dict[int, Block] = {}
         self._held: dict[str, int] = {}
         self._loaded = False
+        self._reopened = 0
+        self._failures = 0
+        self._retry: asyncio.Task[None] | None = None
+        self._closed = False
         self._foreign: dict[int, int] = {}
         self._pending: list[_Pending] = []
         self._last_commit = clock.monotonic() - GATHERING
@@ -127,6 +136,7 @@ class Book:
     def reopen(self) -> None:
         """Load and compare with the objects again before the next change (new pools, foreign writes, now and then)."""
         self._loaded = False
+        self._reopened += 1
         self._start()
 
     def seen(self, base: int, version: int) -> None:
@@ -180,7 +190,8 @@ class Book:
 
     def close(self) -> None:
         """Serve nothing more. Who still waits is told that nothing is known of its request."""
-        for task in (self._committer, self._sweeper):
+        self._closed = True
+        for task in (self._committer, self._sweeper, self._retry):
             if task is not None:
                 task.cancel()
 
@@ -212,8 +223,23 @@ class Book:
         self._check_foreign()
         if self._pending:
             self._start()
-        self._wake()
+        if self._loaded:
+            self._wake()
+        else:
+            self._start_later()
         self._plan_sweep()
+
+    def _start_later(self) -> None:
+        delay = min(FIRST_RETRY * 2.0 ** min(self._failures, 10), LONGEST_RETRY)
+        self._failures += 1
+
+        async def start() -> None:
+            await self._clock.sleep(delay)
+            self._retry = None
+            self._start()
+
+        if self._retry is None and not self._closed:
+            self._retry = asyncio.create_task(start(), context=contextvars.Context())
 
     async def _commit(self, batch: list[_Pending]) -> None:
         try:
@@ -285,6 +311,7 @@ class Book:
 
     async def _open(self) -> list[Request]:
         """Load the blocks, and say what must be written so that they agree with the objects."""
+        reopened = self._reopened
         blocks = await self._store.load(self.spec.name)
         self._blocks = blocks
         self._held = {
@@ -307,7 +334,9 @@ class Book:
             if await self._witness.is_gone(entry, address, self.spec.name):
                 repairs.append(Return(address, entry.holder, entry.uid))
         self._foreign.clear()
-        self._loaded = True
+        # What made somebody reopen it meanwhile may have come after our look at it.
+        self._loaded = reopened == self._reopened
+        self._failures = 0
         return repairs
 
     def _check_foreign(self) -> None:
@@ -359,6 +388,8 @@ class Book:
             self._committer = None
         if self._pending:
             self._start()
+        elif not self._loaded:
+            self._start_later()
         self._plan_sweep()
 
 
