@@ -32,8 +32,7 @@ SWEEP_DELAY = 5.0
 
 FIRST_RETRY = 0.2
 LONGEST_RETRY = 5.0
-"""Seconds until a book that could not be opened is tried again, doubling. Perhaps nobody asks again: claims that wait are
-woken only by an open book."""
+"""Seconds until a book that could not be opened is tried again, doubling: claims that wait do not ask again."""
 
 MOVED = (Conflict, AlreadyExists, NotFound)
 """Somebody else changed the block: load it and plan again."""
@@ -376,7 +375,6 @@ class Book:
             self._wake()
         elif self._committer is None:
             # An empty batch: the plan removes what has ended.
-            self._pending = self._pending or []
             self._committer = asyncio.create_task(self._sweep_now(), context=contextvars.Context())
 
     async def _sweep_now(self) -> None:
