@@ -1,0 +1,26 @@
+"""Every attack is refused with the words that help its author, and its honest twin passes."""
+
+import pytest
+
+from tests.attacks.attempts import Attempt, attempts
+from tests.attacks.ground import NAMESPACES, Ground
+
+PAIRS = [*attempts()]
+
+
+def slug(attempt: Attempt) -> str:
+    return f"{attempt.theme}-{attempt.name}".replace(" ", "-").replace("'", "")
+
+
+@pytest.mark.parametrize(("attack", "twin"), PAIRS, ids=[slug(attack) for attack, _ in PAIRS])
+def test_attack_is_refused_and_its_twin_passes(ground: Ground, attack: Attempt, twin: Attempt) -> None:
+    name = f"attempt-{PAIRS.index((attack, twin))}"
+    refused = ground.run(attack, f"{name}-a")
+    assert not refused.accepted, f"{attack.name}: was accepted"
+    assert attack.says is not None
+    says = attack.says
+    for key, value in {**NAMESPACES, "name": f"{name}-a"}.items():
+        says = says.replace(f"{{{key}}}", value)
+    assert says in refused.message
+    passed = ground.run(twin, f"{name}-t")
+    assert passed.accepted, f"{twin.name}, the honest twin: {passed.code} {passed.message}"
