@@ -68,10 +68,9 @@ def pair(
             }
         ],
     }
-    if setting.exempt:
-        # The API server itself sets this label, so nobody can give a namespace another one's.
-        expression = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(setting.exempt)}
-        constraints["namespaceSelector"] = {"matchExpressions": [expression]}
+    # The API server itself sets this label, so nobody can give a namespace another one's.
+    expression = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(setting.exempt)}
+    constraints["namespaceSelector"] = {"matchExpressions": [expression] if setting.exempt else []}
     metadata = {"name": name, "labels": dict(LABELS)}
     policy: Json = {
         "apiVersion": API_VERSION,
@@ -100,3 +99,14 @@ def pair(
         "spec": {"policyName": name, "validationActions": ["Deny"]},
     }
     return Pair(policy, binding)
+
+
+def agrees(found: object, wanted: object) -> bool:
+    """Whether an object says all that is wanted of it; what the API server fills in does not count."""
+    if isinstance(wanted, Mapping):
+        have = found if isinstance(found, Mapping) else {}
+        return all(agrees(have.get(key), value) for key, value in wanted.items())
+    if isinstance(wanted, list):
+        have_list = found if isinstance(found, list) else []
+        return len(have_list) == len(wanted) and all(map(agrees, have_list, wanted))
+    return found == wanted

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 VERSIONS = ("v1alpha2", "v1alpha1")
 """Of capmox's kinds, newest first: v1alpha2 from 0.8 on, v1alpha1 alone before."""

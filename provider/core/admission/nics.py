@@ -14,9 +14,9 @@ def spec_of(root: str) -> str:
     return f"({root}.kind.endsWith('Template') ? {root}.spec.template.spec : {root}.spec)"
 
 
-def devices(version: str, root: str) -> str:
-    """CEL: all NICs of an object, as they are written, the first one first."""
-    network = f"{spec_of(root)}.?network"
+def devices(version: str, spec: str) -> str:
+    """CEL: all NICs of a spec, as they are written, the first one first."""
+    network = f"{spec}.?network"
     if version == "v1alpha1":
         first = f"{network}.?default.hasValue() ? [{network}.?default.value()] : []"
         return f"(({first}) + {network}.?additionalDevices.orValue([]))"
@@ -24,7 +24,7 @@ def devices(version: str, root: str) -> str:
 
 
 def variables(version: str) -> dict[str, str]:
-    """Names and CEL of the variables `devices` and `nics`; the latter has the first ten."""
+    """Variables: `root` (the spec's field), `spec`, `before` (an update's old spec), `devices`, ten of them as `nics`."""
     numbers = f"[{', '.join(map(str, range(MOST_NICS)))}]"
     nic = "variables.devices[i]"
     entries = {
@@ -36,9 +36,14 @@ def variables(version: str) -> dict[str, str]:
     }
     literal = ", ".join(f"'{key}': dyn({value})" for key, value in entries.items())
     root = "(object.kind.endsWith('Template') ? 'spec.template.spec' : 'spec')"
-    found = {"root": root, "devices": devices(version, "object")}
+    found = {
+        "root": root,
+        "spec": spec_of("object"),
+        "before": f"(oldObject == null ? {{}} : {spec_of('oldObject')})",
+        "devices": devices(version, "variables.spec"),
+    }
     if version == "v1alpha1":
-        found["first"] = f"({spec_of('object')}.?network.?default.hasValue() ? 1 : 0)"
+        found["first"] = "(variables.spec.?network.?default.hasValue() ? 1 : 0)"
     found["nics"] = f"{numbers}.filter(i, i < size(variables.devices)).map(i, {{{literal}}})"
     return found
 

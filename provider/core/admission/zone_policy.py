@@ -7,7 +7,7 @@ everybody, and an edit of the bridge that waits for machines to go would leave t
 from provider.core.admission import cel
 from provider.core.admission.documents import PREFIX, Pair, Rule, pair
 from provider.core.admission.facts import MOST_NICS, Setting, ZoneFacts
-from provider.core.admission.nics import IN_CLUSTER_POOL, devices, variables
+from provider.core.admission.nics import IN_CLUSTER_POOL, devices, spec_of, variables
 from provider.core.admission.table import COLUMNS, NETWORKS_ANNOTATION, UNTAGGED
 
 PLURALS = ("proxmoxmachines", "proxmoxmachinetemplates")
@@ -35,7 +35,8 @@ def zone_of(policy: str) -> str | None:
 
 def unchanged(version: str) -> str:
     """CEL: nothing about the NICs is new: a machine stays what it is when its network has gone."""
-    return f"(oldObject != null && {devices(version, 'object')} == {devices(version, 'oldObject')})"
+    after, before = (devices(version, spec_of(root)) for root in ("object", "oldObject"))
+    return f"(oldObject != null && {after} == {before})"
 
 
 NOT_ENDING = "!has(object.metadata.deletionTimestamp)"
@@ -44,9 +45,8 @@ NOT_ENDING = "!has(object.metadata.deletionTimestamp)"
 def zone_policy(facts: ZoneFacts, setting: Setting) -> Pair:
     """The policy and binding of a zone."""
     names = sorted({name.lower() for name in (*facts.bridges, *facts.uplink_bridges)})
-    touches = (
-        f"{devices(setting.version, 'object')}.exists(nic, nic.?bridge.orValue('').lowerAscii() in {cel.texts(names)})"
-    )
+    nics = devices(setting.version, spec_of("object"))
+    touches = f"{nics}.exists(nic, nic.?bridge.orValue('').lowerAscii() in {cel.texts(names)})"
     return pair(
         policy_name(facts.name),
         setting,
