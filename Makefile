@@ -4,7 +4,9 @@ SHELL := /bin/bash
 PXNET_CACHE ?= $(HOME)/.cache/pxnet
 UV_VERSION := 0.13.9
 UV := $(PXNET_CACHE)/uv-$(UV_VERSION)/bin/uv
+LOCK = $(UV) pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate
 PY := .venv/bin/python
+RUNTIME := .venv/runtime
 export PXNET_CACHE
 export UV_PYTHON_DOWNLOADS := never
 ifdef PIP_INDEX_URL
@@ -45,7 +47,8 @@ verify: .venv/ready ## compare what is generated with the tree
 	$(PY) -m config.generate --check
 
 lock: $(UV) ## pin all Python packages by hash, naming no package host, so that any mirror serves
-	$(UV) pip compile -q pyproject.toml --group dev --universal --generate-hashes --no-header --no-annotate --upgrade -o requirements.lock
+	$(LOCK) --group dev --upgrade -o requirements.lock
+	$(LOCK) -c requirements.lock -o runtime.lock
 
 clean: ## remove what was made here (not the cache)
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -55,8 +58,12 @@ $(UV):
 	python3 -m venv $(PXNET_CACHE)/uv-$(UV_VERSION)
 	$(PXNET_CACHE)/uv-$(UV_VERSION)/bin/pip install -q --disable-pip-version-check uv==$(UV_VERSION)
 
-.venv/ready: requirements.lock | $(UV)
+# Beside it the packages that an image holds: what is shipped runs with these alone.
+.venv/ready: requirements.lock runtime.lock | $(UV)
 	$(UV) venv -q --allow-existing --python python3 .venv
 	$(UV) pip sync -q --python $(PY) --require-hashes requirements.lock
 	$(UV) pip install -q --python $(PY) --no-deps -e .
+	$(UV) venv -q --allow-existing --python python3 $(RUNTIME)
+	$(UV) pip sync -q --python $(RUNTIME)/bin/python --require-hashes runtime.lock
+	$(UV) pip install -q --python $(RUNTIME)/bin/python --no-deps -e .
 	touch $@

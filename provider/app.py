@@ -15,10 +15,11 @@ from provider.edge import logs
 from provider.edge.clock import SystemClock
 from provider.edge.events import Events
 from provider.edge.health import LEADER, READINESS, Health, HealthError
-from provider.edge.kube.auth import Access, AccessError, find_access
+from provider.edge.kube.auth import Access, find_access
 from provider.edge.kube.client import Client
 from provider.edge.kube.discovery import MissingKind, find_versions
 from provider.edge.kube.errors import KubeError, Unavailable
+from provider.edge.kube.kubeconfig import AccessError
 from provider.edge.kube.ownership import ForeignKind, require_own_kinds
 from provider.edge.kube.resources import NETWORKS, ZONES
 from provider.edge.metrics import Metrics

@@ -5,7 +5,6 @@ All get the bed's admin credentials and look at one namespace, so what earlier m
 
 import asyncio
 import itertools
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,12 +15,14 @@ import orjson
 
 from e2e.bed.bed import TREE, Bed
 from e2e.bed.binaries import binary
+from e2e.bed.kubelet.images import RUNTIME
 from e2e.bed.processes import Process
 from e2e.bench.errors import BenchError
 from e2e.bench.load import Load
 from provider.api.ipam import Json
 from provider.leading import Options
 
+PYTHON = str(RUNTIME / "bin" / "python")
 STOP_SECONDS = 10.0
 _ports = itertools.count(21000)
 _runs = itertools.count(1)
@@ -87,7 +88,7 @@ async def ours(bed: Bed, load: Load) -> AsyncIterator[Watcher]:
     """`python -m provider`, as it runs by default but for its ports and the namespace."""
     ports = ["--health-address", f"127.0.0.1:{next(_ports)}", "--metrics-address", f"127.0.0.1:{next(_ports)}"]
     access = ["--kubeconfig", str(bed.kubeconfig), "--namespace", load.namespace]
-    argv = [sys.executable, "-m", "provider", *access, *ports]
+    argv = [PYTHON, "-m", "provider", *access, *ports]
     async with _watcher(bed, f"provider-{next(_runs)}", argv) as side:
         yield side
 
@@ -111,7 +112,7 @@ async def bare(bed: Bed, load: Load) -> AsyncIterator[Bare]:
     options = ["--kubeconfig", str(bed.kubeconfig), "--pool", str(pool), "--workers", str(Options().workers)]
     with (bed.logs / f"bare-{number}.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "e2e.bench.bare", *options,
+            PYTHON, "-m", "e2e.bench.bare", *options,
             stdin=asyncio.subprocess.PIPE, stdout=log, stderr=log, cwd=TREE,
         )  # fmt: skip
         try:

@@ -21,7 +21,7 @@ from e2e.demo.story import Story
 from e2e.demo.visit import visiting
 from e2e.demo.watch import Watch
 from e2e.pve.client import SimulatorError
-from provider.edge.kube.auth import AccessError
+from provider.edge.kube.kubeconfig import AccessError
 
 EXPECTED = (BedError, DemoError, AccessError, SimulatorError, aiohttp.ClientError)
 LOOK_AROUND = (

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[3]
+RUNTIME = TREE / ".venv" / "runtime"
+"""Our own programs' Python: the packages that are shipped and no others."""
+
 NONROOT = 65532  # the user of distroless images, which all of these are
 PATHS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # Last path element of an image's name -> the bed's name of the program that is in it.
@@ -44,7 +47,7 @@ def short_name(reference: str) -> str:
 def table(binaries: Mapping[str, Path]) -> dict[str, Image]:
     """All images by short name. Programs that were not built are left out, so their pods say ErrImagePull."""
     images = {name: _program(binaries[program]) for name, program in PROGRAMS.items() if program in binaries}
-    images["pxnet"] = _tree(Path(sys.executable), Path(sys.prefix), Path(sys.base_prefix))
+    images["pxnet"] = _tree(RUNTIME / "bin" / "python", RUNTIME, Path(sys.base_prefix))
     return images
 
 

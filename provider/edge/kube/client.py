@@ -14,6 +14,7 @@ import orjson
 
 from provider.edge.kube.auth import Access
 from provider.edge.kube.errors import Gone, KubeError, Unavailable, error_of
+from provider.edge.kube.kubeconfig import AccessError
 from provider.edge.kube.resources import Resource, plural_of
 from provider.edge.metrics import Metrics
 
@@ -244,7 +245,11 @@ class Client:
 
     async def _headers(self, accept: str | None) -> dict[str, str]:
         headers = {"Accept": accept or "application/json", "User-Agent": "pxnet"}
-        headers.update(await self._access.headers())
+        try:
+            headers.update(await self._access.headers())
+        except AccessError as error:
+            # A token file that is just being replaced, a credential server that is away: as good as no API server.
+            raise Unavailable(str(error)) from error
         return headers
 
     def _http(self) -> aiohttp.ClientSession:
