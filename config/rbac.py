@@ -17,7 +17,10 @@ from provider.edge.kube.resources import (
     GLOBAL_POOLS,
     LEASES,
     NAMESPACES,
+    NETWORK_BLOCKS,
     NETWORKS,
+    POLICIES,
+    POLICY_BINDINGS,
     POOLS,
     PROXMOX_MACHINES,
     ZONES,
@@ -56,6 +59,7 @@ USES = (
     Use(ZONES, (*READ, "patch"), status=True),
     Use(NETWORKS, (*READ, "create", "patch", "delete"), status=True),
     Use(BLOCKS, (*WATCH, "create", "patch", "delete")),
+    Use(NETWORK_BLOCKS, (*READ, "create", "patch", "delete")),
     Use(CLAIMS, (*READ, "patch"), status=True, owns=True),
     Use(ADDRESSES, (*READ, "create", "patch", "delete")),
     Use(POOLS, (*READ, "create", "patch", "delete"), status=True, owns=True),
@@ -66,11 +70,16 @@ USES = (
     # Whether kinds of our names are ours, asked once at the start.
     Use(CRDS, ("get",)),
     Use(EVENTS, ("create",)),
-    # Which of a long table's tenants are there yet.
-    Use(NAMESPACES, ("list",)),
+    # Which of a long table's tenants are there yet, and which a zone selects; and, as an annotation, which networks
+    # each may use.
+    Use(NAMESPACES, (*READ, "patch")),
+    Use(POLICIES, ("get", "list", "create", "patch", "delete")),
+    Use(POLICY_BINDINGS, ("get", "create", "patch", "delete")),
 )
 OWN_NAMESPACE_USES = (Use(LEASES, ("get", "create", "patch")),)
 TENANT_USES = (Use(NETWORKS, READ),)
+TENANT_WRITES = (Use(NETWORKS, ("create", "update", "patch", "delete")),)
+"""Who may edit a namespace may ask for networks there; the zone's selector decides whether it gets any."""
 
 
 def rules(uses: tuple[Use, ...]) -> list[Json]:
@@ -92,6 +101,7 @@ def documents() -> list[Json]:
     account = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE}
     local = {"name": ACCOUNT, "namespace": NAMESPACE}
     shown = {f"{api}/aggregate-to-{role}": "true" for role in ("view", "edit", "admin")}
+    written = {f"{api}/aggregate-to-{role}": "true" for role in ("edit", "admin")}
     return [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": local},
         {
@@ -120,5 +130,11 @@ def documents() -> list[Json]:
             "kind": "ClusterRole",
             "metadata": {"name": f"{NAMESPACE}-view", "labels": shown},
             "rules": rules(TENANT_USES),
+        },
+        {
+            "apiVersion": f"{api}/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": f"{NAMESPACE}-edit", "labels": written},
+            "rules": rules(TENANT_WRITES),
         },
     ]

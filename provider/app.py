@@ -70,7 +70,10 @@ async def _run(options: Flags, access: Access) -> None:
             async def lead() -> None:
                 leading = Leading(
                     kube, clock, events, metrics, settings,
-                    lambda own: Zoning(kube, own.view, own.books, clock, events, settings.namespace),
+                    lambda own: Zoning(
+                        kube, own.view, own.books, clock, events, settings.namespace,
+                        admission=options.admission, exempt=_exempt(options),
+                    ),
                 )  # fmt: skip
                 assert leading.networks is not None
                 watch = Watch(access, (ZONES, NETWORKS), leading.networks.changed, settings.namespace)
@@ -135,6 +138,13 @@ def _serve_metrics(metrics: Metrics, address: str) -> Callable[[], None]:
         return metrics.serve(host.strip("[]") or "0.0.0.0", int(port))  # noqa: S104 - scraped from outside the pod
     except (OSError, OverflowError) as error:
         raise Wrong(f"--metrics-address {address!r} cannot be listened on: {error}") from error
+
+
+def _exempt(options: Flags) -> tuple[str, ...]:
+    """The namespaces that no policy judges."""
+    if options.exempt_namespaces is not None:
+        return options.exempt_namespaces
+    return tuple(sorted({"kube-system", *([_own_namespace()] if NAMESPACE_FILE.is_file() else ())}))
 
 
 def _own_namespace() -> str:

@@ -21,6 +21,8 @@ class Flags:
     log_format: str
     log_level: str
     workers: int
+    admission: bool
+    exempt_namespaces: tuple[str, ...] | None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -89,7 +91,20 @@ def parse(arguments: Sequence[str] | None = None) -> Flags:
     parser.add_argument(
         "--workers", metavar="N", type=_workers, default=48, help="claims in work at one time, 1 to 500 (default 48)"
     )
-    return Flags(**vars(parser.parse_args(arguments)))
+    parser.add_argument(
+        "--admission",
+        choices=("on", "off"),
+        default="on",
+        help="on: keep the policies that hold tenants to their own networks (default); off: have none, and remove ours",
+    )
+    parser.add_argument(
+        "--exempt-namespaces",
+        metavar="NAMES",
+        type=_namespaces,
+        help="namespaces that the policies do not judge, with commas between; else our own and kube-system",
+    )
+    found = vars(parser.parse_args(arguments))
+    return Flags(**{**found, "admission": found["admission"] == "on"})
 
 
 def _address(text: str) -> str:
@@ -107,3 +122,11 @@ def _workers(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 500:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 500")
     return int(text)
+
+
+def _namespaces(text: str) -> tuple[str, ...]:
+    names = tuple(name for name in text.split(",") if name)
+    for name in names:
+        if len(name) > 63 or re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", name) is None:
+            raise argparse.ArgumentTypeError(f"{name!r} is no name of a namespace, as in kube-system,platform")
+    return names

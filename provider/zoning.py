@@ -7,8 +7,10 @@ import structlog
 from provider.api.network import ProxmoxNetwork
 from provider.api.pool import Pool
 from provider.api.zone import ProxmoxNetworkZone
+from provider.controllers.admission import TENANTS, Admission
 from provider.controllers.books import Books
 from provider.controllers.catalog import Catalog
+from provider.controllers.listing import Listing
 from provider.controllers.network import NetworkController
 from provider.controllers.view import View
 from provider.controllers.zone import ZoneController
@@ -16,6 +18,7 @@ from provider.core.names import NetworkKey
 from provider.edge.clock import Clock
 from provider.edge.events import Events
 from provider.edge.kube.client import Kube
+from provider.edge.kube.errors import KubeError
 from provider.edge.kube.resources import NETWORKS, ZONES, Resource
 from provider.engine.queue import Queue
 
@@ -24,6 +27,9 @@ COUNT_DELAY = 1.0
 
 ZONE_DELAY = 1.0
 """Seconds for which changes of networks gather before their zone's table is written; more for long tables."""
+
+LOOK_AT_CAPMOX = 10.0
+"""Seconds between looks at which versions capmox serves: after its update the newest one is what must be judged."""
 
 RESYNC = 300.0
 """Seconds between looks at everything, for what no event told of."""
@@ -39,22 +45,39 @@ class Zoning:
     """
 
     def __init__(
-        self, kube: Kube, view: View, books: Books, clock: Clock, events: Events, namespace: str | None
+        self,
+        kube: Kube,
+        view: View,
+        books: Books,
+        clock: Clock,
+        events: Events,
+        namespace: str | None,
+        *,
+        admission: bool = True,
+        exempt: tuple[str, ...] = (),
     ) -> None:
         self._kube = kube
         self._clock = clock
         self._namespace = namespace
         self.catalog = Catalog()
-        self._networks = NetworkController(kube, view, books, self.catalog, clock, events, self._look, self._zone_due)
-        self._zones = ZoneController(kube, view, self.catalog, clock, events, self._look)
+        self.admission = Admission(kube, self.catalog, exempt, self._zone_due, on=admission)
+        self.listing = Listing(kube)
+        self._networks = NetworkController(
+            kube, view, books, self.catalog, self.listing, clock, events, self._look, self._told
+        )
+        self._zones = ZoneController(kube, view, self.catalog, clock, events, self._look, self.admission.statement)
         self.network_queue: Queue[NetworkKey] = Queue("networks", self._reconcile_network, clock, 1)
         self.zone_queue: Queue[str] = Queue("zones", self._reconcile_zone, clock, 1)
+        self.policy_queue: Queue[str] = Queue("policies", self._reconcile_policy, clock, 1)
         self._networks_due: set[NetworkKey] = set()
         self._zones_due: set[str] = set()
+        self._policies_due: set[str] = set()
 
     @property
     def idle(self) -> bool:
-        return self.network_queue.idle and self.zone_queue.idle and not self._networks_due and not self._zones_due
+        queues = (self.network_queue, self.zone_queue, self.policy_queue)
+        due = self._networks_due or self._zones_due or self._policies_due
+        return all(queue.idle for queue in queues) and not due
 
     async def load(self) -> None:
         """Read all zones and networks, and publish the books that are in force."""
@@ -69,6 +92,9 @@ class Zoning:
             self.network_queue.add(key)
         for key in self.catalog.networks:
             self._networks.serve(key)
+        await self.admission.find_version()
+        for policy in {TENANTS, *self.catalog.zones} | await self.admission.existing():
+            self.policy_queue.add(policy)
         log.info("zones read", zones=len(self.catalog.zones), networks=len(self.catalog.networks))
 
     async def run(self) -> None:
@@ -76,6 +102,8 @@ class Zoning:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.zone_queue.run())
             group.create_task(self.network_queue.run())
+            group.create_task(self.policy_queue.run())
+            group.create_task(self._follow_capmox())
             group.create_task(self._resync())
 
     def changed(self, resource: Resource, key: NetworkKey) -> None:
@@ -107,9 +135,31 @@ class Zoning:
                         for key in self.catalog.of_zone(zone):
                             self.network_queue.add(key)
 
+    async def _follow_capmox(self) -> None:
+        while True:
+            await self._clock.sleep(LOOK_AT_CAPMOX)
+            try:
+                changed = await self.admission.find_version()
+            except KubeError as error:
+                log.info("capmox's versions are looked at again later", error=str(error))
+                continue
+            if changed:
+                self._all_policies()
+
+    def _all_policies(self) -> None:
+        for policy in (
+            TENANTS,
+            *self.catalog.zones,
+            *{network.spec.zone for network in self.catalog.networks.values()},
+        ):
+            self.policy_queue.add(policy)
+
     async def _resync(self) -> None:
         while True:
             await self._clock.sleep(RESYNC)
+            self.admission.forget()
+            self.listing.forget()
+            self._all_policies()
             for zone in self.catalog.zones:
                 self.zone_queue.add(zone)
             for key in self.catalog.networks:
@@ -123,6 +173,13 @@ class Zoning:
             self._networks_due.add(key)
             self.network_queue.add_after(key, COUNT_DELAY)
 
+    def _told(self, zone: str) -> None:
+        """A network of the zone changed."""
+        self._zone_due(zone)
+        if zone not in self._policies_due:
+            self._policies_due.add(zone)
+            self.policy_queue.add_after(zone, COUNT_DELAY)
+
     def _zone_due(self, zone: str | None) -> None:
         if zone in self.catalog.zones and zone not in self._zones_due:
             self._zones_due.add(zone)
@@ -135,7 +192,15 @@ class Zoning:
 
     async def _reconcile_zone(self, zone: str) -> float | None:
         self._zones_due.discard(zone)
-        return await self._zones.reconcile(zone)
+        try:
+            return await self._zones.reconcile(zone)
+        finally:
+            for policy in (zone, TENANTS):
+                self.policy_queue.add(policy)
+
+    async def _reconcile_policy(self, policy: str) -> float | None:
+        self._policies_due.discard(policy)
+        return await self.admission.reconcile(policy)
 
 
 def _content(pool: Pool) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from provider.api.network import NETWORK_FINALIZER, ProxmoxNetwork
 from provider.api.zone import ProxmoxNetworkZone
 from provider.controllers.books import Books
 from provider.controllers.catalog import Catalog
+from provider.controllers.listing import Listing
 from provider.controllers.seeing import see_network
 from provider.controllers.view import View
 from provider.core.addresses import Family
@@ -54,6 +55,7 @@ class NetworkController:
         view: View,
         books: Books,
         catalog: Catalog,
+        listing: Listing,
         clock: Clock,
         events: Events,
         look: Callable[[NetworkKey], None],
@@ -63,6 +65,7 @@ class NetworkController:
         self._view = view
         self._books = books
         self._catalog = catalog
+        self._listing = listing
         self._clock = clock
         self._events = events
         self._look = look
@@ -177,6 +180,11 @@ class NetworkController:
             if resolution.offer is not None and await self._is_overtaken(key, resolution.offer, before):
                 await self._announce(key, raw, network, before)
                 return ENDING
+        if resolution.offer is not None:
+            # Before its pools are there and it says that it is ready: what it tells a tenant to use must be allowed.
+            await self._listing.show(key, resolution.offer)
+        elif before is not None:
+            await self._listing.hide(key)
         published = self._published.setdefault(key, set())
         for book in resolution.books:
             self._books.publish(book)
@@ -312,6 +320,8 @@ class NetworkController:
             if (await self._books.usage(book_name(*key, family))).tally.held:
                 await self._write(key, raw, network, resolution, None, {})
                 return WAITING
+        # Before anything is returned: from here on no new machine is let onto its VLAN or its pools.
+        await self._listing.hide(key)
         await self._change_pools(key, plan)
         if plan.remaining:
             return ENDING
@@ -339,6 +349,8 @@ class NetworkController:
     async def _gone(self, key: NetworkKey) -> None:
         """Gone, normally after `_end`. If somebody forced our finalizer off, its holders keep the book alive."""
         before = self._catalog.networks.get(key)
+        if before is not None:
+            await self._listing.hide(key)
         for family in [*self._published.get(key, ())]:
             name = book_name(*key, family)
             if not await self._books.holders(name):

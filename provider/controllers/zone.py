@@ -13,7 +13,7 @@ from provider.controllers.catalog import Catalog
 from provider.controllers.seeing import see_zone
 from provider.controllers.view import View
 from provider.core import zones
-from provider.core.conditions import conditions, transitions
+from provider.core.conditions import Statement, conditions, transitions
 from provider.core.names import ZONE_FINALIZER, NetworkKey
 from provider.core.patches import merge_patch
 from provider.core.zones import Seen, ZonePlan
@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 
 class ZoneController:
-    """Reconciles ProxmoxNetworkZones. `look(key)` has a network looked at."""
+    """Reconciles ProxmoxNetworkZones. `look(key)` has a network looked at, `guarded(zone)` tells of its policies."""
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class ZoneController:
         clock: Clock,
         events: Events,
         look: Callable[[NetworkKey], None],
+        guarded: Callable[[str], Statement | None],
     ) -> None:
         self._kube = kube
         self._view = view
@@ -53,6 +54,7 @@ class ZoneController:
         self._clock = clock
         self._events = events
         self._look = look
+        self._guarded = guarded
 
     async def reconcile(self, name: str) -> float | None:
         try:
@@ -88,7 +90,9 @@ class ZoneController:
         if missing:
             seen = replace(seen, missing_namespaces=missing)
             plan = replace(zones.decide(seen), add_finalizer=False)
-        said = conditions(zone.status.conditions, [plan.ready], zone.metadata.generation, self._clock.now())
+        guard = self._guarded(name)
+        found = [plan.ready, *([guard] if guard is not None else ())]
+        said = conditions(zone.status.conditions, found, zone.metadata.generation, self._clock.now())
         status = zones.zone_status(replace(seen, zone=zone), said).to_json()
         patch = merge_patch(raw.get("status") or {}, status)
         if patch:

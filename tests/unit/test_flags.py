@@ -9,6 +9,7 @@ def test_without_flags_it_answers_everything_and_waits_for_the_lease():
     assert parse([]) == Flags(
         kubeconfig=None, context=None, namespace=None, pools="all", leader_elect=True, lease_namespace=None,
         health_address=":9440", metrics_address=":8080", log_format="console", log_level="info", workers=48,
+        admission=True, exempt_namespaces=None,
     )  # fmt: skip
 
 
@@ -22,6 +23,9 @@ def test_without_flags_it_answers_everything_and_waits_for_the_lease():
         (["--metrics-address", ""], "metrics_address", ""),
         (["--workers", "500"], "workers", 500),
         (["--log-format=json"], "log_format", "json"),
+        (["--admission", "off"], "admission", False),
+        (["--exempt-namespaces", "kube-system,platform"], "exempt_namespaces", ("kube-system", "platform")),
+        (["--exempt-namespaces", ""], "exempt_namespaces", ()),
     ],
 )
 def test_a_flag_is_read(arguments, field, value):
@@ -33,6 +37,8 @@ def test_a_flag_is_read(arguments, field, value):
     [
         (["--workers", "0"], ["--workers", "'0'", "1 to 500"]),
         (["--workers", "\N{SUPERSCRIPT TWO}"], ["--workers", "1 to 500"]),
+        (["--admission", "maybe"], ["--admission", "'maybe'", "off"]),
+        (["--exempt-namespaces", "one,Two"], ["--exempt-namespaces", "'Two'"]),
         (["--workers"], ["--workers", "expected one argument"]),
         (["--pools=some"], ["--pools", "'some'", "networks"]),
         (["--metrics-address", "8080"], ["--metrics-address", "'8080'", ":8080"]),

@@ -24,7 +24,7 @@ def devices(version: str, spec: str) -> str:
 
 
 def variables(version: str) -> dict[str, str]:
-    """Variables: `root` (the spec's field), `spec`, `before` (an update's old spec), `devices`, ten of them as `nics`."""
+    """Variables: `root` (the spec's field), `spec`, `before` (an update's old spec), `devices`, ten as `nics`."""
     numbers = f"[{', '.join(map(str, range(MOST_NICS)))}]"
     nic = "variables.devices[i]"
     entries = {

@@ -46,6 +46,7 @@ INFRASTRUCTURE_GROUP = "infrastructure.cluster.x-k8s.io"
 ZONES = Resource(OWN_GROUP, "v1alpha1", "proxmoxnetworkzones", "ProxmoxNetworkZone", namespaced=False)
 NETWORKS = Resource(OWN_GROUP, "v1alpha1", "proxmoxnetworks", "ProxmoxNetwork")
 BLOCKS = Resource(OWN_GROUP, "v1alpha1", "addressblocks", "AddressBlock", namespaced=False)
+NETWORK_BLOCKS = Resource(OWN_GROUP, "v1alpha1", "networkblocks", "NetworkBlock", namespaced=False)
 
 CLAIMS = Resource(IPAM_GROUP, "v1beta2", "ipaddressclaims", "IPAddressClaim")
 ADDRESSES = Resource(IPAM_GROUP, "v1beta2", "ipaddresses", "IPAddress")
