@@ -13,12 +13,13 @@ from config.deployment import deployment, namespace
 from provider.api.block import AddressBlock
 from provider.api.meta import CustomResource
 from provider.api.network import ProxmoxNetwork
+from provider.api.network_block import NetworkBlock
 from provider.api.peer_pools import GlobalInClusterIPPool, InClusterIPPool
 from provider.api.zone import ProxmoxNetworkZone
 
 Json = dict[str, Any]
 
-KINDS: tuple[type[CustomResource], ...] = (ProxmoxNetworkZone, ProxmoxNetwork, AddressBlock)
+KINDS: tuple[type[CustomResource], ...] = (ProxmoxNetworkZone, ProxmoxNetwork, AddressBlock, NetworkBlock)
 POOL_KINDS: tuple[type[CustomResource], ...] = (InClusterIPPool, GlobalInClusterIPPool)
 
 COMPONENTS = "ipam-components.yaml"

@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from provider.api.addressing import Ipv4Entry, Ipv4Text, Ipv6Entry, Ipv6Text
 from provider.api.meta import (
     AGE_COLUMN,
     OBSERVED_GENERATION,
@@ -18,13 +19,85 @@ from provider.api.meta import (
     ObservedGeneration,
     Schema,
     cel,
+    validated,
 )
 
 NETWORK_FINALIZER = "proxmox.cozystack.io/network"
 
 
+def _request_rules(version: int, least: int, most: int) -> tuple[tuple[str, str], ...]:
+    return (
+        (
+            f"has(self.addresses) ? has(self.prefix) : !has(self.prefix) || (self.prefix >= {least} && "
+            f"self.prefix <= {most})",
+            f"a network without addresses of its own may have a prefix of {least} to {most} bits; one with addresses "
+            "must say its prefix",
+        ),
+        ("has(self.addresses) || !has(self.gateway)", "gateway needs addresses: without them the zone gives both"),
+        (
+            "has(self.addresses) == has(oldSelf.addresses) && (!has(self.addresses) || "
+            "self.addresses == oldSelf.addresses) && has(self.prefix) == has(oldSelf.prefix) && (!has(self.prefix) || "
+            "self.prefix == oldSelf.prefix) && has(self.gateway) == has(oldSelf.gateway) && (!has(self.gateway) || "
+            "self.gateway == oldSelf.gateway)",
+            "addresses, prefix and gateway cannot change under machines: delete the network and make it anew",
+        ),
+    )
+
+
+_SIZE = (
+    "With addresses: length of their subnet's prefix in bits. Without: the size asked for, {least} to {most}; unset "
+    "means the zone's addressSpace.{family}.networkPrefix. Cannot change."
+)
+_OWN = (
+    "Ranges to use instead of what the zone would give, in the forms of a zone's table. Addresses of a zone's address "
+    "space must not be anybody else's. Cannot change."
+)
+_ROUTER = "The subnet's router, with addresses only. Without it the network has no default route. Cannot change."
+_NEVER = (
+    "Addresses that machines never get, 0 to 64 single addresses, ranges or CIDRs: control-plane endpoints, hand-made "
+    "VMs. May change at any time."
+)
+
+
+class Ipv4Request(Model):
+    """IPv4 addresses that are asked for. Empty: a network of the zone's usual size."""
+
+    model_config = validated(*_request_rules(4, 16, 29))
+
+    prefix: Annotated[int | None, Schema(minimum=0, maximum=32)] = Field(
+        default=None, description=_SIZE.format(least=16, most=29, family="ipv4")
+    )
+    addresses: Annotated[tuple[Ipv4Entry, ...], Schema(minItems=1, maxItems=64)] | None = Field(
+        default=None, description=_OWN
+    )
+    gateway: Ipv4Text | None = Field(default=None, description=_ROUTER)
+    excluded_addresses: Annotated[tuple[Ipv4Entry, ...], Schema(maxItems=64)] = Field(default=(), description=_NEVER)
+
+
+class Ipv6Request(Model):
+    """IPv6 addresses that are asked for. Empty: a network of the zone's usual size."""
+
+    model_config = validated(*_request_rules(6, 56, 124))
+
+    prefix: Annotated[int | None, Schema(minimum=0, maximum=128)] = Field(
+        default=None, description=_SIZE.format(least=56, most=124, family="ipv6")
+    )
+    addresses: Annotated[tuple[Ipv6Entry, ...], Schema(minItems=1, maxItems=64)] | None = Field(
+        default=None, description=_OWN
+    )
+    gateway: Ipv6Text | None = Field(default=None, description=_ROUTER)
+    excluded_addresses: Annotated[tuple[Ipv6Entry, ...], Schema(maxItems=64)] = Field(default=(), description=_NEVER)
+
+
 class NetworkSpec(Model):
-    """What is asked for."""
+    """What is asked for. A network that has a row in its zone's table gets what the row says, and nothing else."""
+
+    model_config = validated(
+        (
+            "has(self.ipv4) == has(oldSelf.ipv4) && has(self.ipv6) == has(oldSelf.ipv6)",
+            "the address families of a network cannot change: delete the network and make it anew",
+        ),
+    )
 
     zone: Annotated[
         str,
@@ -38,9 +111,14 @@ class NetworkSpec(Model):
             }
         ),
     ] = Field(
-        description="Name of the ProxmoxNetworkZone whose table has a row of this object's namespace and name. Cannot "
-        "change."
+        description="Name of the ProxmoxNetworkZone that the network lies in. Its table has a row for this network, or "
+        "its namespaceSelector selects this namespace. Cannot change."
     )
+    ipv4: Ipv4Request | None = Field(
+        default=None,
+        description="IPv4 addresses. Where neither ipv4 nor ipv6 is set, the zone gives what its addressSpace has.",
+    )
+    ipv6: Ipv6Request | None = Field(default=None, description="IPv6 addresses.")
 
 
 class Usage(Model):
@@ -89,17 +167,28 @@ class NetworkStatus(Model):
     conditions: Conditions = Field(
         default=(),
         description="VLANAllocated: the zone gave the network its place (ZoneNotFound, NamespaceNotAllowed, "
-        "ZoneInvalid, VLANConflict). IPPoolReady: its pools exist and give addresses (PoolOverlaps, PoolExhausted, "
-        "PoolConflict). Ready: both, and the table's newest edit is in force (InUse, Terminating).",
+        "ZoneInvalid, VLANConflict, ZoneExhausted, SubnetOverlaps, SpecInvalid). IPPoolReady: its pools exist and give "
+        "addresses (PoolOverlaps, PoolExhausted, PoolConflict). Ready: both, and the newest edit is in force (InUse, "
+        "Terminating).",
     )
 
 
 class ProxmoxNetwork(CustomResource):
     """A ProxmoxNetwork is a network that this namespace may use, by name.
 
-    It is made from a row of a ProxmoxNetworkZone. Its status says the bridge, the VLAN and the pools: what to write
-    into machine templates. Only pxnet and the platform's admin write it.
+    It is made from a row of a ProxmoxNetworkZone, or by a tenant whose namespace the zone selects: then the zone gives
+    it a VLAN of its own and addresses. Its status says the bridge, the VLAN and the pools: what to write into machine
+    templates.
     """
+
+    model_config = validated(
+        (
+            "self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && size(self.metadata.name) <= 40 && "
+            "!self.metadata.name.contains('inet6')",
+            "metadata.name must be a DNS label of at most 40 characters without 'inet6': pools are named after it, and "
+            "capmox reads their family out of the name",
+        ),
+    )
 
     KIND: ClassVar[Kind] = Kind(
         kind="ProxmoxNetwork",
@@ -122,7 +211,7 @@ class ProxmoxNetwork(CustomResource):
         ),
     )
 
-    spec: NetworkSpec = Field(description="What is asked for: a place in a zone.")
+    spec: NetworkSpec = Field(description="What is asked for: a place in a zone, and addresses.")
     status: NetworkStatus = Field(
         default=NetworkStatus(), description="The network as it is in force. Written by pxnet."
     )

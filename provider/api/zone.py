@@ -1,4 +1,7 @@
-"""ProxmoxNetworkZone: a bridge and the table of the tenants' networks on it. Written by the platform's admin alone."""
+"""ProxmoxNetworkZone: a bridge, the table of the tenants' networks on it, and what it gives on demand.
+
+Written by the platform's admin alone.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -21,6 +24,14 @@ from provider.api.meta import (
     Schema,
     keyed,
     validated,
+)
+from provider.api.on_demand import (
+    AddressSpace,
+    LabelSelector,
+    ReservedVlans,
+    StaticAssignments,
+    Uplink,
+    VlanRanges,
 )
 
 NetworkName = Annotated[str, Schema(pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength=1, maxLength=40)]
@@ -60,6 +71,18 @@ Rows = Annotated[
 class ZoneSpec(Model):
     """What the zone offers."""
 
+    model_config = validated(
+        (
+            "!has(self.uplink) || !has(self.uplink.bridges) || !(self.bridge in self.uplink.bridges)",
+            "bridge is one of uplink.bridges, which no tenant may ever use: name another one",
+        ),
+        (
+            "!has(self.uplink) || !has(self.uplink.vlans) || !has(self.staticAssignments) || "
+            "self.staticAssignments.all(one, !(one.vlan in self.uplink.vlans))",
+            "staticAssignments has a VLAN of uplink.vlans, which no tenant may ever use: give another one",
+        ),
+    )
+
     bridge: Bridge = Field(
         description="Bridge on every Proxmox node that carries these networks (or an SDN vnet): 1 to 15 letters, "
         "digits or underscores. A dash or a dot would be accepted by Proxmox but not here: capmox 0.7 never recognises "
@@ -74,6 +97,35 @@ class ZoneSpec(Model):
         "in that namespace. A row is removed, or its VLAN, gateway or prefix changed, only when no machine holds an "
         "address of the network; until then the network keeps what it has and says so.",
     )
+    namespace_selector: LabelSelector | None = Field(
+        default=None,
+        description="Namespaces that may make ProxmoxNetworks here without a row in the table: each gets a VLAN and "
+        "addresses on demand. Unset: none may; {}: all may. A network whose namespace is not selected any more keeps "
+        "what it has.",
+    )
+    vlan_ranges: VlanRanges = Field(
+        default=(),
+        description="VLANs that are given on demand, at most 64 ranges, the lowest free VLAN first. One that is given "
+        "is its network's alone on the bridge. Left out is what any zone on this bridge reserves, assigns, puts into "
+        "its table or calls an uplink. A network keeps its VLAN when a range shrinks.",
+    )
+    reserved_vlans: ReservedVlans = Field(
+        default=(),
+        alias="reservedVLANs",
+        description="VLANs of the bridge that are not given on demand, by no zone on this bridge. Rows of the table "
+        "may have them.",
+    )
+    static_assignments: StaticAssignments = Field(
+        default=(),
+        description="Networks on demand that get one VLAN and no other, at most 512. Their namespace must be selected "
+        "like any other. No other network is given these VLANs.",
+    )
+    address_space: AddressSpace | None = Field(
+        default=None, description="Addresses for networks on demand that bring none of their own."
+    )
+    uplink: Uplink | None = Field(
+        default=None, description="Bridges and VLANs of the platform itself, which no tenant may ever use."
+    )
     address_reuse_seconds: Annotated[int, Schema(minimum=0, maximum=86400)] = Field(
         default=60,
         description="Seconds that a released address rests before another machine can get it, 0 to 86400, so that "
@@ -87,28 +139,35 @@ class ZoneSpec(Model):
 
 
 class ZoneNetworkStatus(Model):
-    """State of one network of the table."""
+    """A network that is not ready."""
 
     namespace: str = Field(description="Namespace of the network.")
     name: str = Field(description="Name of the network.")
-    vlan: int | None = Field(default=None, description="VLAN tag in use, unset when untagged.")
-    ready: bool = Field(description="Whether the network's Ready condition is True.")
     reason: str = Field(default="", description="Reason of the network's Ready condition.")
-    allocated: Count = Field(default=0, description="Addresses that machines hold, both families.")
-    free: Count = Field(
-        default=0, description="Addresses that can be given now; the smaller number where there are two families."
-    )
 
 
 class ZoneCounts(Model):
-    """Sums over the table."""
+    """Sums over the zone's networks."""
 
-    networks: Count = Field(default=0, description="Networks in the table.")
+    networks: Count = Field(default=0, description="Networks: rows of the table, and those on demand.")
+    on_demand: Count = Field(default=0, description="Of these, networks without a row in the table.")
     ready: Count = Field(default=0, description="Of these, networks that are ready.")
     namespaces: Count = Field(default=0, description="Namespaces that have networks here.")
     allocated: Count = Field(
         default=0, description="Addresses that machines hold, over all networks and both families."
     )
+
+
+class ZoneVlans(Model):
+    """VLANs that the zone gives on demand."""
+
+    total: Count = Field(default=0, description="VLANs of vlanRanges that are neither reserved nor an uplink's.")
+    allocated: Count = Field(
+        default=0,
+        description="Of these, VLANs that are in use or set aside: by networks of any zone on this bridge, on demand "
+        "or not, and by static assignments.",
+    )
+    free: Count = Field(default=0, description="Of these, VLANs that a new network can get.")
 
 
 class ZoneStatus(Model):
@@ -119,19 +178,25 @@ class ZoneStatus(Model):
         default=(),
         description="Ready: True when the whole table is sound and in force; False with reason ZoneInvalid (a row "
         "cannot be used), NetworkOverlaps (two networks want one address on one bridge and VLAN), PoolOverlaps (a pool "
-        "of another provider sits on it) or InUse (an edit or a removal waits for addresses to be released).",
+        "of another provider sits on it) or InUse (an edit or a removal waits for addresses to be released). A network "
+        "that finds no place is not the zone's fault: its own conditions say so.",
     )
-    networks: Annotated[tuple[ZoneNetworkStatus, ...], keyed("namespace", "name", limit=65536)] = Field(
+    not_ready: Annotated[tuple[ZoneNetworkStatus, ...], keyed("namespace", "name", limit=20)] = Field(
         default=(),
-        description="One row a network of the table, ordered by namespace and name. Refreshed within seconds.",
+        description="The first networks that are not ready, at most 20, ordered by namespace and name. All networks: "
+        "kubectl get pxnet -A.",
     )
-    counts: ZoneCounts | None = Field(default=None, description="Sums over the table.")
+    counts: ZoneCounts | None = Field(
+        default=None, description="Sums over the zone's networks. Refreshed within seconds."
+    )
+    vlans: ZoneVlans | None = Field(default=None, description="VLANs that the zone gives on demand.")
 
 
 class ProxmoxNetworkZone(CustomResource):
     """A ProxmoxNetworkZone is a bridge of a Proxmox cluster and the networks that tenants have on it.
 
-    The platform's admin writes it. Tenants see their own networks as ProxmoxNetwork objects in their namespaces.
+    Networks come from its table, or on demand: then the zone gives VLAN and addresses. The platform's admin writes it.
+    Tenants see their own networks as ProxmoxNetwork objects in their namespaces.
     """
 
     KIND: ClassVar[Kind] = Kind(
@@ -142,8 +207,11 @@ class ProxmoxNetworkZone(CustomResource):
         columns=(
             Column("Bridge", ".spec.bridge", description="Bridge on the Proxmox nodes."),
             READY_COLUMN,
-            Column("Networks", ".status.counts.networks", "integer", "Networks in the table."),
+            Column("Networks", ".status.counts.networks", "integer", "Networks of the zone."),
+            Column("Free VLANs", ".status.vlans.free", "integer", "VLANs that can be given on demand now."),
             Column("Allocated", ".status.counts.allocated", "integer", "Addresses that machines hold."),
+            Column("On demand", ".status.counts.onDemand", "integer", "Networks without a row.", wide=True),
+            Column("Not ready", ".status.notReady[*].name", description="A few that are not ready.", wide=True),
             REASON_COLUMN,
             AGE_COLUMN,
         ),

@@ -10,7 +10,7 @@ from typing import Any
 
 from provider.api.meta import MAX_COUNT, Condition
 from provider.api.network import NETWORK_FINALIZER, ProxmoxNetwork
-from provider.api.zone import ProxmoxNetworkZone, ZoneCounts, ZoneNetworkStatus, ZoneStatus
+from provider.api.zone import ProxmoxNetworkZone, ZoneCounts, ZoneNetworkStatus, ZoneStatus, ZoneVlans
 from provider.core.conditions import READY, Statement, is_ready, listed
 from provider.core.names import MANAGED_BY, ZONE_FINALIZER, NetworkKey
 from provider.core.networks import NetworkReason
@@ -46,6 +46,7 @@ class Seen:
         pools: other providers' pools on this zone's bridge.
         pool_problems: annotations of such pools that cannot be understood.
         missing_namespaces: namespaces of the table that do not exist.
+        vlans: what it gives on demand; None where it gives none.
     """
 
     zone: ProxmoxNetworkZone
@@ -55,6 +56,7 @@ class Seen:
     pools: Sequence[ForeignPool] = ()
     pool_problems: tuple[Problem, ...] = ()
     missing_namespaces: frozenset[str] = frozenset()
+    vlans: ZoneVlans | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,35 +164,43 @@ def _pending(key: NetworkKey, network: ProxmoxNetwork | None) -> list[str]:
     return [] if ready.reason in _TOLD_ELSEWHERE else [f"network {'/'.join(key)}: {ready.message}"]
 
 
+NOT_READY_SHOWN = 20
+"""Networks in a zone's status: it must not grow with the tenants."""
+
+
 def zone_status(seen: Seen, written: tuple[Condition, ...]) -> ZoneStatus:
     """The whole status, from the networks' own."""
-    rows = [_row(key, seen.networks.get(key), offer) for key, offer in sorted(seen.offers.items())]
+    name = seen.zone.metadata.name
+    own = {key: network for key, network in seen.networks.items() if network.spec.zone == name}
+    states = {key: _state(key, own.get(key), seen.networks.get(key)) for key in sorted({*seen.offers, *own})}
+    lacking = [state for state in states.values() if state is not None]
     return ZoneStatus(
         observed_generation=seen.zone.metadata.generation,
         conditions=written,
-        networks=tuple(rows),
+        not_ready=tuple(lacking[:NOT_READY_SHOWN]),
         counts=ZoneCounts(
-            networks=len(rows),
-            ready=sum(row.ready for row in rows),
-            namespaces=len({key[0] for key in seen.offers}),
-            allocated=min(sum(row.allocated for row in rows), MAX_COUNT),
+            networks=len(states),
+            on_demand=sum(key not in seen.offers for key in states),
+            ready=len(states) - len(lacking),
+            namespaces=len({key[0] for key in states}),
+            allocated=min(sum(map(_allocated, own.values())), MAX_COUNT),
         ),
+        vlans=seen.vlans,
     )
 
 
-def _row(key: NetworkKey, network: ProxmoxNetwork | None, offer: Offer) -> ZoneNetworkStatus:
-    if network is None or network.spec.zone != offer.zone:
-        reason = ZoneReason.NAME_TAKEN if network is not None else ZoneReason.PENDING
-        return ZoneNetworkStatus(namespace=key[0], name=key[1], vlan=offer.segment.vlan, ready=False, reason=reason)
-    status = network.status
-    ready = next((item for item in status.conditions if item.type == READY), None)
-    usages = [side.usage for side in (status.ipv4, status.ipv6) if side is not None and side.usage is not None]
-    return ZoneNetworkStatus(
-        namespace=key[0],
-        name=key[1],
-        vlan=status.vlan if status.bridge is not None else offer.segment.vlan,
-        ready=is_ready(status.conditions),
-        reason=ready.reason if ready is not None else "",
-        allocated=sum(usage.allocated for usage in usages),
-        free=status.free or 0,
-    )
+def _state(key: NetworkKey, own: ProxmoxNetwork | None, any_zones: ProxmoxNetwork | None) -> ZoneNetworkStatus | None:
+    """What is said of one network, None when it is ready. `any_zones`: the one of that name, of whichever zone."""
+    if own is not None and is_ready(own.status.conditions):
+        return None
+    if own is None:
+        reason: str = ZoneReason.NAME_TAKEN if any_zones is not None else ZoneReason.PENDING
+    else:
+        ready = next((item for item in own.status.conditions if item.type == READY), None)
+        reason = ready.reason if ready is not None else ZoneReason.PENDING
+    return ZoneNetworkStatus(namespace=key[0], name=key[1], reason=reason)
+
+
+def _allocated(network: ProxmoxNetwork) -> int:
+    sides = (network.status.ipv4, network.status.ipv6)
+    return sum(side.usage.allocated for side in sides if side is not None and side.usage is not None)

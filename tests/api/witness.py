@@ -20,8 +20,8 @@ ZONE, NETWORK = "ProxmoxNetworkZone", "ProxmoxNetwork"
 POLICY, POLICY_BINDING = "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"
 CLAIM, ADDRESS = "IPAddressClaim", "IPAddress"
 POOL, GLOBAL_POOL = "InClusterIPPool", "GlobalInClusterIPPool"
-CLUSTER, BLOCK, NAMESPACE, EVENT, LEASE, CRD = (
-    "Cluster", "AddressBlock", "Namespace", "Event", "Lease", "CustomResourceDefinition"
+CLUSTER, BLOCK, NETWORK_BLOCK, NAMESPACE, EVENT, LEASE, CRD = (
+    "Cluster", "AddressBlock", "NetworkBlock", "Namespace", "Event", "Lease", "CustomResourceDefinition"
 )  # fmt: skip
 
 LOOK_EVERY = 0.03
@@ -64,6 +64,7 @@ class Witness:
             GLOBAL_POOL: (f"{IPAM}/v1alpha2", "globalinclusterippools"),
             CLUSTER: (f"{CAPI}/{ipam_version}", "clusters"),
             BLOCK: (f"{OWN}/v1alpha1", "addressblocks"),
+            NETWORK_BLOCK: (f"{OWN}/v1alpha1", "networkblocks"),
             ZONE: (f"{OWN}/v1alpha1", "proxmoxnetworkzones"),
             NETWORK: (f"{OWN}/v1alpha1", "proxmoxnetworks"),
             POLICY: ("admissionregistration.k8s.io/v1", "mutatingadmissionpolicies"),
