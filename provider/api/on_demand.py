@@ -69,7 +69,7 @@ StaticAssignments = Annotated[
     keyed(
         "namespace",
         "network",
-        limit=512,
+        limit=256,
         **{
             "x-kubernetes-validations": cel(
                 (

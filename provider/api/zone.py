@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from provider.api.addressing import MTU, Bridge, Ipv4Space, Ipv6Space, Mtu, Vlan
+from provider.api.clonable import ClonableTemplates
 from provider.api.meta import (
     AGE_COLUMN,
     OBSERVED_GENERATION,
@@ -117,7 +118,7 @@ class ZoneSpec(Model):
     )
     static_assignments: StaticAssignments = Field(
         default=(),
-        description="Networks on demand that get one VLAN and no other, at most 512. Their namespace must be selected "
+        description="Networks on demand that get one VLAN and no other, at most 256. Their namespace must be selected "
         "like any other. No other network is given these VLANs.",
     )
     address_space: AddressSpace | None = Field(
@@ -125,6 +126,12 @@ class ZoneSpec(Model):
     )
     uplink: Uplink | None = Field(
         default=None, description="Bridges and VLANs of the platform itself, which no tenant may ever use."
+    )
+    templates: ClonableTemplates | None = Field(
+        default=None,
+        description="Proxmox templates that tenants' machines may be cloned from; what several zones say adds up. "
+        "capmox keeps NICs that a template has and a machine does not list, so a template with a NIC of its own is a "
+        "way past admission. Unset in all zones: any template.",
     )
     address_reuse_seconds: Annotated[int, Schema(minimum=0, maximum=86400)] = Field(
         default=60,
@@ -179,7 +186,8 @@ class ZoneStatus(Model):
         description="Ready: True when the whole table is sound and in force; False with reason ZoneInvalid (a row "
         "cannot be used), NetworkOverlaps (two networks want one address on one bridge and VLAN), PoolOverlaps (a pool "
         "of another provider sits on it) or InUse (an edit or a removal waits for addresses to be released). A network "
-        "that finds no place is not the zone's fault: its own conditions say so.",
+        "that finds no place is not the zone's fault: its own conditions say so. AdmissionReady: the policies are in "
+        "the API server that keep tenants off networks that are not theirs (PoliciesRefused, UnknownVersion).",
     )
     not_ready: Annotated[tuple[ZoneNetworkStatus, ...], keyed("namespace", "name", limit=20)] = Field(
         default=(),
