@@ -7,7 +7,7 @@ beside-in-cluster  next to it: only pools of our networks are answered, its CRDs
 from dataclasses import dataclass
 from typing import Any
 
-from config import admission, rbac
+from config import admission, guards, rbac
 from config.crds import crd
 from config.deployment import deployment, namespace
 from provider.api.block import AddressBlock
@@ -53,6 +53,7 @@ def components(overlay: Overlay) -> list[Json]:
         *rbac.documents(),
         deployment(overlay.pools),
         *admission.documents(),
+        *guards.documents(),
     ]
     return [labelled(document) for document in documents]
 

@@ -31,14 +31,12 @@ class ZoneFacts:
     Attributes:
         bridges: the bridge of its spec, and those that its networks are still on.
         uplink_bridges, uplink_vlans: what no tenant may ever use.
-        templates: what machines may be cloned from; empty for whatever there is.
     """
 
     name: str
     bridges: tuple[str, ...]
     uplink_bridges: tuple[str, ...] = ()
     uplink_vlans: tuple[int, ...] = ()
-    templates: Templates = Templates()
 
 
 @dataclass(frozen=True, slots=True)

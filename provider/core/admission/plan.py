@@ -21,7 +21,13 @@ def zone_facts(name: str, zone: ProxmoxNetworkZone | None, in_force: Iterable[Of
     bridges = {offer.segment.bridge for offer in in_force}
     if zone is None:
         return ZoneFacts(name, tuple(sorted(bridges))) if bridges else None
-    return ZoneFacts(name, tuple(sorted(bridges | {zone.spec.bridge})))
+    uplink = zone.spec.uplink
+    return ZoneFacts(
+        name,
+        tuple(sorted(bridges | {zone.spec.bridge})),
+        tuple(sorted(uplink.bridges)) if uplink is not None else (),
+        tuple(sorted(uplink.vlans)) if uplink is not None else (),
+    )
 
 
 def wanted_zone(facts: ZoneFacts | None, setting: Setting) -> Pair | None:
@@ -37,7 +43,8 @@ def wanted_tenants(zones: Mapping[str, ProxmoxNetworkZone], networks: int, setti
 
 def templates_of(zones: Sequence[ProxmoxNetworkZone]) -> list[Templates]:
     """What each zone allows to be cloned."""
-    return []
+    said = [zone.spec.templates for zone in zones]
+    return [Templates(tuple(sorted(each.ids)), tuple(sorted(each.tags))) for each in said if each is not None]
 
 
 def newest_version(definition: Mapping[str, object] | None, known: Sequence[str]) -> str | None:
