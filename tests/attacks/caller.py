@@ -40,8 +40,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class User:
+    """Whom to be. The server itself adds a service account's groups."""
+
     name: str
-    groups: tuple[str, ...] = ()
 
 
 class Caller:
@@ -77,7 +78,7 @@ class Caller:
             METHODS[verb],
             f"{self._server}{path}{'?' + '&'.join(query) if query else ''}",
             body=json.dumps(item).encode() if verb not in ("get", "delete") else None,
-            headers=headers | {"Impersonate-Group": group for group in (user.groups if user else ())},
+            headers=headers,
             timeout=30.0,
         )
         return Answer(answer.status, json.loads(answer.data) if answer.data.startswith(b"{") else {})

@@ -1,62 +1,82 @@
-"""What is attacked: a zone, two tenants with a network each, one without, and what their users may do."""
+"""What is attacked: two zones of which pxnet, as it is shipped, keeps the policies, and what tenants' users may do."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
+import yaml
+
 from e2e.bed.bed import Bed
-from provider.core.admission.facts import Setting, ZoneFacts
-from provider.core.admission.table import NETWORKS_ANNOTATION
-from provider.core.admission.zone_policy import zone_policy
+from e2e.bed.pxnet import install_pxnet
 from tests.attacks.attempts import Attempt, bases, filled, merged
 from tests.attacks.caller import Answer, Caller, User
 
 Json = dict[str, Any]
 
+GROUND = Path(__file__).parent / "ground.yaml"
 NAMESPACES = {"a": "team-a", "b": "team-b", "c": "team-c"}
 USERS = {"neighbour": User("user-a"), "tenant": User("user-b"), "outsider": User("user-c")}
-SECONDS = 30.0
-NEEDS_ONE = ("replace", "patch", "delete")
+EXEMPT = "platform"
+CAPMOX = User("system:serviceaccount:capmox-system:capmox-manager")
+SECONDS = 60.0
 HOLD = "attacks.test/hold"
 RBAC = "rbac.authorization.k8s.io"
+TENANT_GROUPS = (
+    "cluster.x-k8s.io",
+    "infrastructure.cluster.x-k8s.io",
+    "ipam.cluster.x-k8s.io",
+    "proxmox.cozystack.io",
+)
+ZONE = {"apiVersion": "proxmox.cozystack.io/v1alpha1", "kind": "ProxmoxNetworkZone"}
+NETWORK = {"apiVersion": "proxmox.cozystack.io/v1alpha1", "kind": "ProxmoxNetwork"}
 
 
-def until(probe: Any, what: str, timeout: float = SECONDS) -> Any:
-    deadline = time.monotonic() + timeout
-    while not (found := probe()):
-        assert time.monotonic() < deadline, f"not within {timeout:g} s: {what}"
+def until(probe: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not probe():
+        assert time.monotonic() < deadline, f"not within {SECONDS:g} s: {what}"
         time.sleep(0.1)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
+    """Attempts are made here, one after the other, and leave nothing."""
+
     caller: Caller
 
     @classmethod
     def make(cls, bed: Bed, caller: Caller) -> Self:
-        lines = {
-            "a": "attacked blue vmbr7 107 blue-inet 10.7.0.0/24",
-            "b": "attacked green vmbr7 108 green-inet 10.8.0.0/24",
-        }
-        for key, name in NAMESPACES.items():
-            metadata: Json = {"name": name}
-            if key in lines:
-                metadata["annotations"] = {NETWORKS_ANNOTATION: lines[key]}
-            caller.must("create", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-        for who, (key, name) in zip(USERS.values(), NAMESPACES.items(), strict=True):
-            for item in rights(who, name):
+        exempt = f"--exempt-namespaces=kube-system,pxnet-system,{EXEMPT}"
+        install_pxnet(bed.kubeconfig, [exempt], replicas=1)
+        for item in yaml.safe_load(GROUND.read_text()):
+            caller.must("create", item)
+        for key, user in zip(NAMESPACES, USERS.values(), strict=True):
+            for item in rights(user, NAMESPACES[key]):
                 caller.must("create", item)
-        pair = zone_policy(ZoneFacts("attacked", ("vmbr7",)), Setting())
-        caller.must("create", pair.policy)
-        caller.must("create", pair.binding)
         ground = cls(caller)
-        probe = merged(
-            ground.item("machine", "probe"),
-            {"spec": {"network": {"networkDevices": [{"name": "net0", "bridge": "vmbr7", "vlan": 1}]}}},
-        )
-        until(lambda: not caller.send("create", probe, dry=True).accepted, "the policies are in force")
+        for zone in ("attacked", "other"):
+            until(lambda zone=zone: ground.is_said({**ZONE, "metadata": {"name": zone}}, "AdmissionReady"), zone)  # type: ignore[misc]
+        for namespace, name in (("team-a", "blue"), ("team-a", "far"), ("team-b", "green"), ("team-b", "flat")):
+            network = {**NETWORK, "metadata": {"namespace": namespace, "name": name}}
+            until(lambda network=network: ground.is_said(network, "Ready"), f"{namespace}/{name} is ready")  # type: ignore[misc]
+        # What the API server was told it does not judge by at once.
+        for nic in ({"bridge": "vmbr7", "vlan": 2}, {"bridge": "Vmbr8", "vlan": 2}, {"bridge": "no bridge"}):
+            until(lambda nic=nic: not ground.lets(nic), f"the policies are in force: {nic}")  # type: ignore[misc]
+        until(lambda: ground.lets({"bridge": "vmbr7", "vlan": 108}), "the honest machine of team-b passes")
         return ground
+
+    def is_said(self, item: Json, condition: str) -> bool:
+        """Whether an object has the condition, and it is True."""
+        said = self.caller.send("get", item).body.get("status", {}).get("conditions", ())
+        return any(each["type"] == condition and each["status"] == "True" for each in said)
+
+    def lets(self, nic: Json) -> bool:
+        """Whether team-b may have a machine with this NIC."""
+        network = {"networkDevices": [{"name": "net0", **nic}]}
+        probe = merged(self.item("machine", "probe"), {"spec": {"network": network}})
+        return self.caller.send("create", probe, USERS["tenant"], dry=True).accepted
 
     def item(self, base: str, name: str) -> Json:
         item: Json = filled(bases()[base], name=name, **NAMESPACES)
@@ -67,65 +87,66 @@ class Ground:
         values = {**NAMESPACES, "name": name}
         base = self.item(attempt.object, name)
         change = filled(attempt.change, **values)
-        made = attempt.before is not None or attempt.verb in NEEDS_ONE
-        if made:
-            self._prepare(merged(base, filled(attempt.before or {}, **values)), ending=attempt.ending)
-        sent = merged(base, change)
-        if attempt.verb in ("patch", "apply") and made:
-            names = {key: base["metadata"][key] for key in ("name", "namespace") if key in base["metadata"]}
-            sent = merged({"apiVersion": base["apiVersion"], "kind": base["kind"], "metadata": names}, change)
-        user = None if attempt.who == "admin" else USERS.get(attempt.who) or User(attempt.who)
+        user = None if attempt.who == "admin" else USERS.get(attempt.who) or User(filled(attempt.who))
+        made = base if attempt.before is None else merged(base, filled(attempt.before, **values))
+        present = attempt.before is not None
+        sent = merged(made, change)
+        if attempt.verb in ("patch", "apply", "delete") and present:
+            names = {key: made["metadata"][key] for key in ("name", "namespace") if key in made["metadata"]}
+            sent = merged({"apiVersion": sent["apiVersion"], "kind": made["kind"], "metadata": names}, change)
         try:
+            if present:
+                self._prepare(made, ending=attempt.ending)
+            if attempt.verb == "replace":
+                version = self.caller.must("get", sent)["metadata"]["resourceVersion"]
+                sent = merged(sent, {"metadata": {"resourceVersion": version}})
             return self.caller.send(attempt.verb, sent, user, dry=attempt.dry, subresource=attempt.subresource)
         finally:
-            self._clear(sent)
-            self._clear(base)
+            if "{name}" in str(bases()[attempt.object]["metadata"]["name"]):
+                self._clear(made)
+                self._clear(sent)
 
     def _prepare(self, item: Json, *, ending: bool) -> None:
+        """The admin makes it. What is there already, like a network's own pool, is left as it is."""
         if ending:
             item = merged(item, {"metadata": {"finalizers": [HOLD]}})
-        self.caller.must("create", item)
+        if self.caller.send("get", item).code == 404:
+            self.caller.must("create", item)
         if ending:
             self.caller.must("delete", item)
 
     def _clear(self, item: Json) -> None:
-        self.caller.send("patch", merged(item, {"metadata": {"finalizers": []}}))
-        self.caller.send("delete", item)
+        names = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": dict(item["metadata"])}
+        names["metadata"] = {key: names["metadata"][key] for key in ("name", "namespace") if key in names["metadata"]}
+        if self.caller.send("get", names).accepted:
+            self.caller.send("patch", merged(names, {"metadata": {"finalizers": []}}))
+            self.caller.send("delete", names)
 
 
 def rights(user: User, namespace: str) -> list[Json]:
-    """Everything of Cluster API in the namespace, and the Namespace itself."""
-    groups = [
-        "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "ipam.cluster.x-k8s.io", "proxmox.cozystack.io",
-    ]  # fmt: skip
-    subject = {"kind": "User", "apiGroup": RBAC, "name": user.name}
-    local = {"name": user.name, "namespace": namespace}
-    own = {
-        "apiGroups": [""],
-        "resources": ["namespaces"],
-        "resourceNames": [namespace],
-        "verbs": ["get", "update", "patch"],
-    }
+    """Everything with Cluster API's kinds in the namespace, status included, and the Namespace itself."""
+    subjects = [{"kind": "User", "apiGroup": RBAC, "name": user.name}]
+    reference = {"apiGroup": RBAC, "name": user.name}
+    version, local, everywhere = f"{RBAC}/v1", {"name": user.name, "namespace": namespace}, {"name": user.name}
+    names = ["namespaces", "namespaces/status", "namespaces/finalize"]
+    verbs = ["get", "update", "patch"]
+    own = {"apiGroups": [""], "resources": names, "resourceNames": [namespace], "verbs": verbs}
+    everything = {"apiGroups": [*TENANT_GROUPS], "resources": ["*"], "verbs": ["*"]}
     return [
+        {"apiVersion": version, "kind": "Role", "metadata": local, "rules": [everything]},
         {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": "Role",
-            "metadata": local,
-            "rules": [{"apiGroups": groups, "resources": ["*"], "verbs": ["*"]}],
-        },
-        {
-            "apiVersion": f"{RBAC}/v1",
+            "apiVersion": version,
             "kind": "RoleBinding",
             "metadata": local,
-            "subjects": [subject],
-            "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": user.name},
+            "subjects": subjects,
+            "roleRef": {**reference, "kind": "Role"},
         },
-        {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": user.name}, "rules": [own]},
+        {"apiVersion": version, "kind": "ClusterRole", "metadata": everywhere, "rules": [own]},
         {
-            "apiVersion": f"{RBAC}/v1",
+            "apiVersion": version,
             "kind": "ClusterRoleBinding",
-            "metadata": {"name": user.name},
-            "subjects": [subject],
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": user.name},
+            "metadata": everywhere,
+            "subjects": subjects,
+            "roleRef": {**reference, "kind": "ClusterRole"},
         },
     ]
