@@ -1,6 +1,6 @@
 """Zones and networks as they were last read, with the look-ups by bridge and VLAN that finding overlaps needs.
 
-Reading a row costs parsing, so it is done once a version of its zone. What is kept here may lag: before a network is
+Reading a row costs parsing, so it is done once a change of its zone. What is kept here may lag: before a network is
 removed its zone is read from the API server itself.
 """
 
@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 from provider.api.network import ProxmoxNetwork
 from provider.api.zone import NetworkRow, ProxmoxNetworkZone
+from provider.core.bars import Bars, bars_of
+from provider.core.ground import Ground
 from provider.core.names import NetworkKey
 from provider.core.offers import Offer, Segment, in_force, read_row, rows, segment_of
 from provider.core.overlaps import Rival
@@ -23,6 +25,12 @@ class Catalog:
     def __init__(self) -> None:
         self.zones: dict[str, ProxmoxNetworkZone] = {}
         self.networks: dict[NetworkKey, ProxmoxNetwork] = {}
+        self.ground = Ground()
+        self.bars = Bars()
+        self.granted: dict[NetworkKey, Offer] = {}
+        """What was given on demand, as it should be by now."""
+        self._members: dict[str, set[NetworkKey]] = defaultdict(set)
+        self._homes: dict[str, set[NetworkKey]] = defaultdict(set)
         self._rows: dict[str, dict[NetworkKey, NetworkRow]] = {}
         self._offers: dict[Place, Offer] = {}
         self._offered: dict[Segment, set[Place]] = defaultdict(set)
@@ -46,7 +54,10 @@ class Catalog:
         self._rows[name] = dict(rows(zone))
         for key, row in self._rows[name].items():
             self._offered[segment_of(zone, row)].add((name, key))
+            offer = self._offers[name, key] = read_row(zone, key, row)
+            self.ground.enter(offer)
             touched.add(key)
+        self.bars = bars_of(self.zones.values())
         for segment in {segment_of(zone, row) for row in self._rows[name].values()}:
             touched |= self.on(segment)
         return touched | self.of_zone(name)
@@ -54,6 +65,7 @@ class Catalog:
     def drop_zone(self, name: str) -> set[NetworkKey]:
         touched = self._forget_zone(name)
         self.zones.pop(name, None)
+        self.bars = bars_of(self.zones.values())
         return touched | self.of_zone(name)
 
     def _forget_zone(self, name: str) -> set[NetworkKey]:
@@ -63,7 +75,7 @@ class Catalog:
             for key, row in self._rows.pop(name, {}).items():
                 segment = segment_of(zone, row)
                 self._offered[segment].discard((name, key))
-                self._offers.pop((name, key), None)
+                self.ground.leave(self._offers.pop((name, key)))
                 touched |= {key} | self.on(segment)
         return touched
 
@@ -71,18 +83,28 @@ class Catalog:
         """Returns the neighbours that must look again, since what is in force of this network changed."""
         before = self._current.get(key)
         after = in_force(network.status)
+        known = self.networks.get(key)
+        if known is not None:
+            self._members[known.spec.zone].discard(key)
         self.networks[key] = network
+        self._members[network.spec.zone].add(key)
+        self._homes[key[0]].add(key)
         if before == after:
             return set()
         touched = self._forget_current(key)
         if after is not None:
             self._current[key] = after
+            self.ground.enter(after)
             self._settled[after.segment].add(key)
             touched |= self.on(after.segment)
         return touched - {key}
 
     def drop_network(self, key: NetworkKey) -> set[NetworkKey]:
-        self.networks.pop(key, None)
+        network = self.networks.pop(key, None)
+        if network is not None:
+            self._members[network.spec.zone].discard(key)
+            self._homes[key[0]].discard(key)
+        self.granted.pop(key, None)
         return self._forget_current(key) - {key}
 
     def _forget_current(self, key: NetworkKey) -> set[NetworkKey]:
@@ -90,6 +112,7 @@ class Catalog:
         if before is None:
             return set()
         self._settled[before.segment].discard(key)
+        self.ground.leave(before)
         return self.on(before.segment)
 
     def on(self, segment: Segment) -> set[NetworkKey]:
@@ -98,23 +121,25 @@ class Catalog:
 
     def of_zone(self, zone: str) -> set[NetworkKey]:
         """Networks that name a zone."""
-        return {key for key, network in self.networks.items() if network.spec.zone == zone}
+        return {*self._members.get(zone, ())}
+
+    def of_namespace(self, namespace: str) -> set[NetworkKey]:
+        return {*self._homes.get(namespace, ())}
 
     def current(self, key: NetworkKey) -> Offer | None:
         return self._current.get(key)
 
     def offer(self, zone: str, key: NetworkKey) -> Offer | None:
         """What a zone's table offers a network."""
-        known = self._offers.get((zone, key))
-        row = self._rows.get(zone, {}).get(key)
-        if known is None and row is not None:
-            known = self._offers[zone, key] = read_row(self.zones[zone], key, row)
-        return known
+        return self._offers.get((zone, key))
+
+    def wanted(self, zone: str, key: NetworkKey) -> Offer | None:
+        """What a network should have: its row, or else what it was given on demand."""
+        return self.offer(zone, key) or self.granted.get(key)
 
     def offers(self, zone: str) -> dict[NetworkKey, Offer]:
         """The whole table of a zone, read."""
-        read = {key: self.offer(zone, key) for key in self._rows.get(zone, ())}
-        return {key: offer for key, offer in read.items() if offer is not None}
+        return {key: self._offers[zone, key] for key in self._rows.get(zone, ())}
 
     def rivals(self, segment: Segment) -> list[Rival]:
         """All that are, or want to be, on a segment."""

@@ -4,10 +4,17 @@ A binary tree over the bits of an address. Every node that has something in use 
 subnet below it, so a look goes straight down: its cost is the length of the prefix, however many subnets are in use.
 """
 
+from collections.abc import Sequence
+
 from provider.core.addresses import Family
 
 Subnet = tuple[int, int]
 """First address and length of the prefix in bits."""
+
+
+def contains(family: Family, outer: Subnet, inner: Subnet) -> bool:
+    shift = family.width - outer[1]
+    return outer[1] <= inner[1] and outer[0] >> shift == inner[0] >> shift
 
 
 class Space:
@@ -37,10 +44,15 @@ class Space:
             del self._taken[node]
             self._refresh(node)
 
-    def is_free(self, subnet: Subnet) -> bool:
-        """Whether nothing in use overlaps the subnet."""
+    def is_free(self, subnet: Subnet, but: Sequence[Subnet] = ()) -> bool:
+        """Whether nothing in use overlaps the subnet, each of `but` taken away once."""
+        for each in but:
+            self.release(each)
         node = self._node(subnet)
-        return node not in self._largest and not self._is_covered(node)
+        free = node not in self._largest and not self._is_covered(node)
+        for each in but:
+            self.take(each)
+        return free
 
     def lowest_free(self, within: Subnet, prefix: int) -> int | None:
         """First address of the lowest free subnet of this prefix that lies in another one, which may be in use."""

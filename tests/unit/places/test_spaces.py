@@ -46,6 +46,13 @@ class Spaces(RuleBasedStateMachine):
     def ask(self, subnet: Subnet) -> None:
         assert self.space.is_free(subnet) == (not any(overlap(subnet, each) for each in self.taken))
 
+    @rule(subnet=subnets, index=st.integers(0, 1000))
+    def ask_but(self, subnet: Subnet, index: int) -> None:
+        if self.taken:
+            rest = [*self.taken]
+            but = rest.pop(index % len(rest))
+            assert self.space.is_free(subnet, [but]) == (not any(overlap(subnet, each) for each in rest))
+
     @rule(within=subnets, prefix=st.integers(20, 32))
     def search(self, within: Subnet, prefix: int) -> None:
         size = 1 << (WIDTH - prefix)
