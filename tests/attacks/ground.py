@@ -19,7 +19,6 @@ GROUND = Path(__file__).parent / "ground.yaml"
 NAMESPACES = {"a": "team-a", "b": "team-b", "c": "team-c"}
 USERS = {"neighbour": User("user-a"), "tenant": User("user-b"), "outsider": User("user-c")}
 EXEMPT = "platform"
-CAPMOX = User("system:serviceaccount:capmox-system:capmox-manager")
 SECONDS = 60.0
 HOLD = "attacks.test/hold"
 RBAC = "rbac.authorization.k8s.io"
@@ -55,6 +54,8 @@ class Ground:
         for key, user in zip(NAMESPACES, USERS.values(), strict=True):
             for item in rights(user, NAMESPACES[key]):
                 caller.must("create", item)
+        for item in meddling():
+            caller.must("create", item)
         ground = cls(caller)
         for zone in ("attacked", "other"):
             until(lambda zone=zone: ground.is_said({**ZONE, "metadata": {"name": zone}}, "AdmissionReady"), zone)  # type: ignore[misc]
@@ -87,13 +88,14 @@ class Ground:
         values = {**NAMESPACES, "name": name}
         base = self.item(attempt.object, name)
         change = filled(attempt.change, **values)
-        user = None if attempt.who == "admin" else USERS.get(attempt.who) or User(filled(attempt.who))
+        user = None if attempt.who == "admin" else USERS.get(attempt.who) or User(attempt.who)
         made = base if attempt.before is None else merged(base, filled(attempt.before, **values))
         present = attempt.before is not None
         sent = merged(made, change)
         if attempt.verb in ("patch", "apply", "delete") and present:
             names = {key: made["metadata"][key] for key in ("name", "namespace") if key in made["metadata"]}
-            sent = merged({"apiVersion": sent["apiVersion"], "kind": made["kind"], "metadata": names}, change)
+            sent = {**change, "apiVersion": made["apiVersion"], "kind": made["kind"]}
+            sent["metadata"] = {**change.get("metadata", {}), **names}
         try:
             if present:
                 self._prepare(made, ending=attempt.ending)
@@ -148,5 +150,27 @@ def rights(user: User, namespace: str) -> list[Json]:
             "metadata": everywhere,
             "subjects": subjects,
             "roleRef": {**reference, "kind": "ClusterRole"},
+        },
+    ]
+
+
+def meddling() -> list[Json]:
+    """A user who may do everything with pxnet's objects and with namespaces everywhere, except to write a status."""
+    plurals = ["addressblocks", "networkblocks", "proxmoxnetworkzones", "proxmoxnetworks"]
+    rules = [
+        {"apiGroups": ["proxmox.cozystack.io"], "resources": plurals, "verbs": ["*"]},
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["*"]},
+    ]
+    version, metadata = f"{RBAC}/v1", {"name": "meddler"}
+    subjects = [{"kind": "User", "apiGroup": RBAC, "name": "meddler"}]
+    reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "meddler"}
+    return [
+        {"apiVersion": version, "kind": "ClusterRole", "metadata": metadata, "rules": rules},
+        {
+            "apiVersion": version,
+            "kind": "ClusterRoleBinding",
+            "metadata": metadata,
+            "subjects": subjects,
+            "roleRef": reference,
         },
     ]
