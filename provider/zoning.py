@@ -10,15 +10,19 @@ from provider.api.zone import ProxmoxNetworkZone
 from provider.controllers.admission import TENANTS, Admission
 from provider.controllers.books import Books
 from provider.controllers.catalog import Catalog
+from provider.controllers.demand import Demand
 from provider.controllers.listing import Listing
+from provider.controllers.namespaces import Namespaces
 from provider.controllers.network import NetworkController
+from provider.controllers.places import Places
 from provider.controllers.view import View
 from provider.controllers.zone import ZoneController
 from provider.core.names import NetworkKey
 from provider.edge.clock import Clock
 from provider.edge.events import Events
 from provider.edge.kube.client import Kube
-from provider.edge.kube.errors import KubeError
+from provider.edge.kube.errors import KubeError, NotFound
+from provider.edge.kube.network_blocks import NetworkBlocks
 from provider.edge.kube.resources import NETWORKS, ZONES, Resource
 from provider.engine.queue import Queue
 
@@ -26,7 +30,7 @@ COUNT_DELAY = 1.0
 """Seconds for which changes of a book gather before its network's numbers are written."""
 
 ZONE_DELAY = 1.0
-"""Seconds for which changes of networks gather before their zone's table is written; more for long tables."""
+"""Seconds for which changes of networks gather before their zone's counts are written; more where there are many."""
 
 LOOK_AT_CAPMOX = 10.0
 """Seconds between looks at which versions capmox serves: after its update the newest one is what must be judged."""
@@ -62,8 +66,11 @@ class Zoning:
         self.catalog = Catalog()
         self.admission = Admission(kube, self.catalog, exempt, self._zone_due, on=admission)
         self.listing = Listing(kube)
+        self.places = Places(NetworkBlocks(kube), self.catalog, clock, self._look)
+        self.namespaces = Namespaces(kube, clock, self._namespace_changed)
+        self._demand = Demand(self.catalog, self.places, self.namespaces.labels)
         self._networks = NetworkController(
-            kube, view, books, self.catalog, self.listing, clock, events, self._look, self._told
+            kube, view, books, self.catalog, self.listing, self._demand, clock, events, self._look, self._told
         )
         self._zones = ZoneController(kube, view, self.catalog, clock, events, self._look, self.admission.statement)
         self.network_queue: Queue[NetworkKey] = Queue("networks", self._reconcile_network, clock, 1)
@@ -90,7 +97,9 @@ class Zoning:
             key = (network.metadata.namespace or "", network.metadata.name)
             self.catalog.put_network(key, network)
             self.network_queue.add(key)
+        await self.places.load()
         for key in self.catalog.networks:
+            self._demand.recall(key)
             self._networks.serve(key)
         await self.admission.find_version()
         for policy in {TENANTS, *self.catalog.zones} | await self.admission.existing():
@@ -103,6 +112,7 @@ class Zoning:
             group.create_task(self.zone_queue.run())
             group.create_task(self.network_queue.run())
             group.create_task(self.policy_queue.run())
+            group.create_task(self.namespaces.run())
             group.create_task(self._follow_capmox())
             group.create_task(self._resync())
 
@@ -164,6 +174,29 @@ class Zoning:
                 self.zone_queue.add(zone)
             for key in self.catalog.networks:
                 self.network_queue.add(key)
+            try:
+                await self.places.sweep(self._lives)
+            except KubeError as error:
+                log.info("places of networks that are gone stay until the next look", error=str(error))
+
+    async def _lives(self, key: NetworkKey, uid: str) -> bool:
+        """Whether a network is there, asked live where the copy says no, or machines have addresses of it."""
+        known = self.catalog.networks.get(key)
+        if known is not None and known.metadata.uid == uid:
+            return True
+        try:
+            found = ProxmoxNetwork.model_validate(await self._kube.get(NETWORKS, key[1], key[0]))
+        except NotFound:
+            return await self._networks.in_use(key)
+        # One of the same name and another uid takes over what stands there.
+        self.network_queue.add(key)
+        return found.metadata.uid == uid or not found.metadata.deleting
+
+    def _namespace_changed(self, namespace: str) -> None:
+        """Its labels changed: zones may select it now, or not any more."""
+        for key in self.catalog.of_namespace(namespace):
+            if self._demand.concerns(key, self.catalog.networks[key]):
+                self.network_queue.add(key)
 
     def _look(self, key: NetworkKey) -> None:
         self.network_queue.add(key)
@@ -183,8 +216,7 @@ class Zoning:
     def _zone_due(self, zone: str | None) -> None:
         if zone in self.catalog.zones and zone not in self._zones_due:
             self._zones_due.add(zone)
-            rows = sum(map(len, self.catalog.zones[zone].spec.networks.values()))
-            self.zone_queue.add_after(zone, ZONE_DELAY + rows / 500)
+            self.zone_queue.add_after(zone, ZONE_DELAY + self.catalog.size(zone) / 500)
 
     async def _reconcile_network(self, key: NetworkKey) -> float | None:
         self._networks_due.discard(key)
@@ -195,6 +227,7 @@ class Zoning:
         try:
             return await self._zones.reconcile(zone)
         finally:
+            self.places.wake()
             for policy in (zone, TENANTS):
                 self.policy_queue.add(policy)
 

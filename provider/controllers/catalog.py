@@ -123,6 +123,10 @@ class Catalog:
         """Networks that name a zone."""
         return {*self._members.get(zone, ())}
 
+    def size(self, zone: str) -> int:
+        """How many networks a zone has, about: rows, and networks that name it."""
+        return len(self._rows.get(zone, ())) + len(self._members.get(zone, ()))
+
     def of_namespace(self, namespace: str) -> set[NetworkKey]:
         return {*self._homes.get(namespace, ())}
 

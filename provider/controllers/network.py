@@ -13,15 +13,17 @@ from provider.api.network import NETWORK_FINALIZER, ProxmoxNetwork
 from provider.api.zone import ProxmoxNetworkZone
 from provider.controllers.books import Books
 from provider.controllers.catalog import Catalog
+from provider.controllers.demand import Answer, Demand
 from provider.controllers.listing import Listing
+from provider.controllers.network_pools import NetworkPools
 from provider.controllers.seeing import see_network
 from provider.controllers.view import View
 from provider.core.addresses import Family
 from provider.core.blocks import Entry
 from provider.core.conditions import conditions, transitions
-from provider.core.names import NetworkKey, book_name, pool_names
+from provider.core.names import NetworkKey, book_name
 from provider.core.network_pools import PoolPlan, plan_pools
-from provider.core.network_status import network_status, obstacle, statements
+from provider.core.network_status import network_status, statements
 from provider.core.networks import Finding, NetworkReason, Resolution, Seen, books_in_force, keeps_place, resolve
 from provider.core.offers import Offer
 from provider.core.overlaps import contested
@@ -31,8 +33,8 @@ from provider.core.usage import Usage
 from provider.edge.clock import Clock
 from provider.edge.events import Events
 from provider.edge.kube.client import Kube
-from provider.edge.kube.errors import AlreadyExists, Conflict, Denied, Invalid, NotFound
-from provider.edge.kube.resources import NETWORKS, POOLS, ZONES
+from provider.edge.kube.errors import Conflict, NotFound
+from provider.edge.kube.resources import NETWORKS, ZONES
 
 Json = dict[str, Any]
 Held = Mapping[Family, Sequence[tuple[int, Entry]]]
@@ -56,6 +58,7 @@ class NetworkController:
         books: Books,
         catalog: Catalog,
         listing: Listing,
+        demand: Demand,
         clock: Clock,
         events: Events,
         look: Callable[[NetworkKey], None],
@@ -66,6 +69,8 @@ class NetworkController:
         self._books = books
         self._catalog = catalog
         self._listing = listing
+        self._demand = demand
+        self._pools = NetworkPools(kube, view)
         self._clock = clock
         self._events = events
         self._look = look
@@ -90,15 +95,18 @@ class NetworkController:
         network = ProxmoxNetwork.model_validate(raw)
         self._note(key, network)
         await self._find_zone(network.spec.zone)
+        if self._demand.concerns(key, network):
+            raw, network = await self._protect(key, raw, network)
+        answer = await self._demand.answer(key, network)
         self.serve(key)
         elsewhere = await self._elsewhere(key)
-        seen = self._see(key, network, await self._holders(key), elsewhere)
+        seen = self._see(key, network, await self._holders(key), elsewhere, answer)
         resolution = resolve(seen)
         if resolution.removable or not keeps_place(seen.current, resolution.offer):
             # Looked at again with the books at rest, so that nobody gets an address between this look and the change.
-            seen = self._see(key, network, await self._freeze(key), elsewhere)
+            seen = self._see(key, network, await self._freeze(key), elsewhere, answer)
             resolution = resolve(seen)
-        plan = plan_pools(key, None if resolution.removable else resolution.offer, await self._pools(key))
+        plan = plan_pools(key, None if resolution.removable else resolution.offer, await self._pools.read(key))
         if resolution.removable:
             return await self._remove(key, raw, network, resolution, plan)
         try:
@@ -107,8 +115,15 @@ class NetworkController:
         except (Conflict, NotFound):
             return SOON
 
-    def _see(self, key: NetworkKey, network: ProxmoxNetwork, held: Held, elsewhere: Mapping[Family, Ranges]) -> Seen:
-        return see_network(self._catalog, self._view.pools.values(), key, network, held, elsewhere)
+    def _see(
+        self,
+        key: NetworkKey,
+        network: ProxmoxNetwork,
+        held: Held,
+        elsewhere: Mapping[Family, Ranges],
+        answer: Answer | None = None,
+    ) -> Seen:
+        return see_network(self._catalog, self._view.pools.values(), key, network, held, elsewhere, answer)
 
     def _note(self, key: NetworkKey, network: ProxmoxNetwork) -> None:
         before = self._catalog.networks.get(key)
@@ -129,6 +144,10 @@ class NetworkController:
     async def _holders(self, key: NetworkKey) -> Held:
         return {family: await self._books.holders(book_name(*key, family)) for family in self._published.get(key, ())}
 
+    async def in_use(self, key: NetworkKey) -> bool:
+        """Whether machines hold addresses of a network, which may be gone."""
+        return any((await self._holders(key)).values())
+
     async def _freeze(self, key: NetworkKey) -> Held:
         """As `_holders`, read anew, and nothing is given until the books are published again."""
         return {family: await self._books.freeze(book_name(*key, family)) for family in self._published.get(key, ())}
@@ -137,25 +156,13 @@ class NetworkController:
         """What other networks on the segment still hold outside of their own ranges."""
         zone = self._catalog.networks[key].spec.zone
         found: dict[Family, Ranges] = {}
-        for place in (self._catalog.current(key), self._catalog.offer(zone, key)):
+        for place in (self._catalog.current(key), self._catalog.wanted(zone, key)):
             for neighbour in self._catalog.on(place.segment) - {key} if place is not None else ():
                 for family, held in (await self._holders(neighbour)).items():
                     span = place.spans.get(family) if place is not None else None
                     common = Ranges.of((address, address) for address, _ in held if span and address in span.ranges)
                     if common:
                         found[family] = found.get(family, Ranges()).union(common)
-        return found
-
-    async def _pools(self, key: NetworkKey) -> list[Json]:
-        namespace, name = key
-        found: list[Json] = []
-        for pool in pool_names(name):
-            # The copy tells which are worth a request; a pool that it does not show yet is found when it is created.
-            if ("InClusterIPPool", namespace, pool) in self._view.pools:
-                try:
-                    found.append(await self._kube.get(POOLS, pool, namespace))
-                except NotFound:
-                    continue  # gone meanwhile, which is as good as never there
         return found
 
     async def _bring_about(
@@ -167,13 +174,7 @@ class NetworkController:
         plan: PoolPlan,
         waiting: bool,
     ) -> float | None:
-        if NETWORK_FINALIZER not in network.metadata.finalizers and not network.metadata.deleting:
-            metadata = {
-                "finalizers": [*network.metadata.finalizers, NETWORK_FINALIZER],
-                "resourceVersion": network.metadata.resource_version,
-            }
-            raw = await self._kube.patch(NETWORKS, key[1], {"metadata": metadata}, key[0])
-            network = ProxmoxNetwork.model_validate(raw)
+        raw, network = await self._protect(key, raw, network)
         before = self._catalog.current(key)
         if resolution.offer != before:
             raw, network = await self._announce(key, raw, network, resolution.offer)
@@ -192,10 +193,23 @@ class NetworkController:
         for family in published - {book.family for book in resolution.books}:
             await self._books.withdraw(book_name(*key, family))
             published.discard(family)
-        trouble = await self._change_pools(key, plan)
+        trouble = await self._pools.change(key, plan)
         usage = {book.family: await self._books.usage(book.name) for book in resolution.books}
         await self._write(key, raw, network, resolution, trouble, usage)
+        if resolution.place is None:
+            await self._demand.settle(key, resolution.offer)
         return WAITING if waiting or trouble is not None else None
+
+    async def _protect(self, key: NetworkKey, raw: Json, network: ProxmoxNetwork) -> tuple[Json, ProxmoxNetwork]:
+        """Put our finalizer on: before anything is given, so that it is returned."""
+        if NETWORK_FINALIZER in network.metadata.finalizers or network.metadata.deleting:
+            return raw, network
+        metadata = {
+            "finalizers": [*network.metadata.finalizers, NETWORK_FINALIZER],
+            "resourceVersion": network.metadata.resource_version,
+        }
+        raw = await self._kube.patch(NETWORKS, key[1], {"metadata": metadata}, key[0])
+        return raw, ProxmoxNetwork.model_validate(raw)
 
     async def _announce(
         self, key: NetworkKey, raw: Json, network: ProxmoxNetwork, offer: Offer | None
@@ -227,29 +241,9 @@ class NetworkController:
             except NotFound:
                 continue  # a row whose network is not made yet has nothing in force
             self._note((namespace, name), rival)
+        if self._catalog.granted.get(key) is None and await self._demand.was_given(key, offer.segment):
+            return True
         return bool(contested(key, offer, before, self._catalog.rivals(offer.segment)))
-
-    async def _change_pools(self, key: NetworkKey, plan: PoolPlan) -> Finding | None:
-        """Create, patch and delete pools. What the API server refuses is said on the network, and tried again."""
-        trouble: Finding | None = None
-        for body in plan.create:
-            try:
-                await self._kube.create(POOLS, body, key[0])
-            except AlreadyExists:
-                raise Conflict(f"pool {body['metadata']['name']} exists already", 409) from None
-            except (Invalid, Denied) as error:
-                trouble = Finding(NetworkReason.POOL_REFUSED, f"pool {body['metadata']['name']} was refused: {error}")
-        for name, patch in plan.patch.items():
-            try:
-                await self._kube.patch(POOLS, name, patch, key[0])
-            except (Invalid, Denied) as error:
-                trouble = Finding(NetworkReason.POOL_REFUSED, f"the change of pool {name} was refused: {error}")
-        for name in plan.delete:
-            try:
-                await self._kube.delete(POOLS, name, key[0])
-            except (Invalid, Denied) as error:
-                trouble = Finding(NetworkReason.POOL_REFUSED, f"the deletion of pool {name} was refused: {error}")
-        return obstacle(plan) or trouble
 
     async def _write(
         self,
@@ -322,7 +316,7 @@ class NetworkController:
                 return WAITING
         # Before anything is returned: from here on no new machine is let onto its VLAN or its pools.
         await self._listing.hide(key)
-        await self._change_pools(key, plan)
+        await self._pools.change(key, plan)
         if plan.remaining:
             return ENDING
         await self._end(key, network, offer)
@@ -331,6 +325,7 @@ class NetworkController:
     async def _end(self, key: NetworkKey, network: ProxmoxNetwork, offer: Offer | None) -> None:
         for family in {*self._published.pop(key, set()), *(offer.spans if offer is not None else ())}:
             await self._books.withdraw(book_name(*key, family))
+        await self._demand.give_back(key, network.metadata.uid)
         finalizers = [name for name in network.metadata.finalizers if name != NETWORK_FINALIZER]
         if len(finalizers) != len(network.metadata.finalizers):
             metadata = {"finalizers": finalizers, "resourceVersion": network.metadata.resource_version}
@@ -356,6 +351,8 @@ class NetworkController:
             if not await self._books.holders(name):
                 await self._books.withdraw(name)
                 self._published[key].discard(family)
+        if before is not None and not self._published.get(key):
+            await self._demand.give_back(key, before.metadata.uid)
         for neighbour in self._catalog.drop_network(key):
             self._look(neighbour)
         if before is not None:

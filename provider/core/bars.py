@@ -21,6 +21,7 @@ class Bars:
         masks: of each zone.
         barred: bridge -> VLANs that are not given on demand but to whom they are assigned.
         uplink: bridge -> of these, what no tenant may have.
+        giving: bridges on which VLANs are given on demand.
         uplink_bridges: bridges that no tenant may be on.
         spaces: all that any zone calls its address space.
     """
@@ -28,6 +29,7 @@ class Bars:
     masks: Mapping[str, ZoneMasks] = field(default_factory=dict)
     barred: Mapping[str, int] = field(default_factory=dict)
     uplink: Mapping[str, int] = field(default_factory=dict)
+    giving: frozenset[str] = frozenset()
     uplink_bridges: frozenset[str] = frozenset()
     spaces: Mapping[Family, tuple[Subnet, ...]] = field(default_factory=dict)
 
@@ -45,17 +47,20 @@ def bars_of(zones: Iterable[ProxmoxNetworkZone]) -> Bars:
     barred: dict[str, int] = {}
     uplink: dict[str, int] = {}
     bridges: set[str] = set()
+    giving: set[str] = set()
     spaces: dict[Family, tuple[Subnet, ...]] = {}
     for zone in zones:
         mask = masks[zone.metadata.name] = ZoneMasks.of(zone.spec)
         bridge = zone.spec.bridge
         barred[bridge] = barred.get(bridge, 0) | mask.reserved | mask.uplink | mask.assigned
         uplink[bridge] = uplink.get(bridge, 0) | mask.uplink
+        if mask.offered or mask.assigned:
+            giving.add(bridge)
         if zone.spec.uplink is not None:
             bridges |= {*zone.spec.uplink.bridges}
         for family in Family:
             spaces[family] = (*spaces.get(family, ()), *cidrs_of(space_of(zone, family)))
-    return Bars(masks, barred, uplink, frozenset(bridges), spaces)
+    return Bars(masks, barred, uplink, frozenset(giving), frozenset(bridges), spaces)
 
 
 def denied(key: NetworkKey, segment: Segment, bars: Bars, holder: NetworkKey | None) -> tuple[Problem, ...]:

@@ -54,7 +54,9 @@ class Seen:
         made_by_us: it was made from a table, so it goes when its row goes.
         current: what its status says is in force.
         zone_exists: whether its zone is there to stay.
-        wanted: what the zone's row offers; None without a row.
+        wanted: what the zone's row offers, or what the network was given on demand; None without either.
+        refused: why the zone gives it no place on demand, or not the one that it should have.
+        notes: what is worth saying of its place.
         contested: why the offer is somebody else's.
         overlapped: per family, what other providers' pools may give out of it, and why.
         elsewhere: per family, addresses that other networks on the segment still hold outside their ranges.
@@ -73,6 +75,8 @@ class Seen:
     overlap_messages: tuple[str, ...] = ()
     elsewhere: Mapping[Family, Ranges] = field(default_factory=dict)
     holders: Holders = field(default_factory=dict)
+    refused: "Finding | None" = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,8 @@ def _refusal(seen: Seen) -> Finding | None:
     if not seen.zone_exists:
         text = f"there is no ProxmoxNetworkZone {seen.zone!r}, or it is being deleted"
         return Finding(NetworkReason.ZONE_NOT_FOUND, text)
+    if seen.refused is not None:
+        return seen.refused
     if seen.wanted is None:
         text = (
             f"zone {seen.zone} has no row {name!r} for namespace {namespace!r} in spec.networks; ask its admin for one"
@@ -166,7 +172,7 @@ def _leaving(seen: Seen, reason: NetworkReason, why: str, place: Finding | None)
 def _in_force(seen: Seen, offer: Offer, place: Finding | None, waiting: Finding | None) -> Resolution:
     books = _books(seen, offer)
     pools = Finding(NetworkReason.POOL_OVERLAPS, "; ".join(seen.overlap_messages)) if seen.overlap_messages else None
-    notes = [*_stranded(offer, seen.holders)]
+    notes = [*seen.notes, *_stranded(offer, seen.holders)]
     for family, ranges in seen.elsewhere.items():
         if ranges:
             example = format_address(family, ranges.intervals[0][0])
@@ -211,7 +217,7 @@ def _edited(current: Offer, wanted: Offer, holders: Holders) -> tuple[Offer, lis
         return wanted, []
     if current.segment != wanted.segment:
         text = (
-            f"stays on {current.segment}; {wanted.segment}, as the zone's table says now, waits for "
+            f"stays on {current.segment}; {wanted.segment}, as the zone says now, waits for "
             f"{sum(map(len, held.values()))} address(es) to be released: {who(holders)}"
         )
         return replace(wanted, segment=current.segment, spans=current.spans), [text]
@@ -226,8 +232,7 @@ def _edited(current: Offer, wanted: Offer, holders: Holders) -> tuple[Offer, lis
         spans[family] = span
         change = "its removal" if after is None else f"{after.cidr} with gateway {after.gateway or 'none'}"
         blocked.append(
-            f"{family} stays {span.cidr} with gateway {span.gateway or 'none'}; {change}, as the zone's table says "
-            "now, "
+            f"{family} stays {span.cidr} with gateway {span.gateway or 'none'}; {change}, as the zone says now, "
             f"waits for {len(held[family])} address(es) to be released: {who({family: held[family]})}"
         )
     return replace(wanted, spans=spans), blocked

@@ -96,5 +96,3 @@ def _new_block(block: BlockId, entries: Mapping[str, Json | None], status: Json)
         "spec": {"book": block.book, "range": block.range, "entries": entries},
         "status": status,
     }
-
-
