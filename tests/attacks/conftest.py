@@ -4,18 +4,18 @@ team-a has network blue (VLAN 107), team-b green (VLAN 108), team-c none. Each t
 Cluster API's kinds, status included, and edit its own Namespace: more than a platform should give.
 """
 
-import itertools
 import os
 from collections.abc import Iterator
 
 import pytest
 
 from e2e.bed.bed import Bed
-from e2e.bed.parts import FULL
-from tests.attacks.caller import Caller
-from tests.attacks.ground import Ground
-
-_numbers = itertools.count(1)
+from e2e.bed.binaries import module_dir
+from e2e.bed.manifests import files, without_conversion
+from e2e.bed.parts import FULL, LIGHT
+from tests.attacks.attempts import merged
+from tests.attacks.caller import Caller, Json
+from tests.attacks.ground import Ground, until
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +34,28 @@ def caller(bed: Bed) -> Iterator[Caller]:
 @pytest.fixture(scope="session")
 def ground(bed: Bed, caller: Caller) -> Ground:
     return Ground.make(bed, caller)
+
+
+@pytest.fixture(scope="session")
+def old_kinds() -> Iterator[Caller]:
+    """Another API server, with capmox's kinds as 0.7 has them: the real ones without their newer version."""
+    bases = module_dir("capmox") / "config" / "crd" / "bases"
+    with Bed(f"attacks-old-{os.getpid()}", LIGHT) as bed:
+        caller = Caller(bed.kubeconfig)
+        kinds = [only_first_version(kind) for kind in files(sorted(bases.glob("*.yaml")))]
+        for kind in kinds:
+            caller.must("create", kind)
+        until(lambda: all(served(caller, kind) for kind in kinds), "capmox's kinds are served")
+        yield caller
+        caller.close()
+
+
+def only_first_version(kind: Json) -> Json:
+    versions = [item | {"storage": True} for item in kind["spec"]["versions"] if item["name"] == "v1alpha1"]
+    return without_conversion(merged(kind, {"spec": {"versions": versions}}))
+
+
+def served(caller: Caller, kind: Json) -> bool:
+    """For a moment after it is established, the server still answers that it is starting the storage."""
+    spec = kind["spec"]
+    return caller.answers(f"/apis/{spec['group']}/v1alpha1/{spec['names']['plural']}?limit=1")
