@@ -15,7 +15,7 @@ import structlog
 from provider.api.ipam import Json, Key
 from provider.edge.clock import Clock
 from provider.edge.kube.client import Kube
-from provider.edge.kube.errors import Gone, KubeError
+from provider.edge.kube.errors import Gone, KubeError, Unavailable
 from provider.edge.kube.resources import Resource
 
 PAGE = 200
@@ -23,6 +23,9 @@ PAGE = 200
 
 LONGEST_DELAY = 5.0
 """Seconds between looks at an API server that is away: claims wait for as long after its return."""
+
+SHORTEST_WATCH = 1.0
+"""Seconds: a watch that ends sooner and brought nothing is a failure; opened again at once it would be a busy loop."""
 
 log = structlog.get_logger(__name__)
 
@@ -69,11 +72,14 @@ class Reflector(Generic[T]):
                 if not version:
                     version = await self._list()
                     self.synced.set()
+                begun, seen = self._clock.monotonic(), version
                 async for event in self._kube.watch(
                     self.resource, version, self._namespace, metadata_only=self._metadata_only
                 ):
                     failures = 0
                     version = self._handle(event)
+                if version == seen and self._clock.monotonic() - begun < SHORTEST_WATCH:
+                    raise Unavailable("the server ended the watch at once, with nothing in it")
             except Gone:
                 version = ""
             except KubeError as error:
