@@ -136,7 +136,7 @@ class Zoning:
             if pool is None:
                 continue
             if pool.network is not None and (new is None or old is None or _content(old) != _content(new)):
-                self._network_due((pool.namespace, pool.network))
+                self._network_due((pool.namespace, pool.network), gone=True)
             if pool.zone in self.catalog.zones and (old is None or new is None or _content(old) != _content(new)):
                 self._zone_due(pool.zone)
                 bridge = self.catalog.zones[pool.zone].spec.bridge
@@ -201,8 +201,9 @@ class Zoning:
     def _look(self, key: NetworkKey) -> None:
         self.network_queue.add(key)
 
-    def _network_due(self, key: NetworkKey) -> None:
-        if key in self.catalog.networks and key not in self._networks_due:
+    def _network_due(self, key: NetworkKey, *, gone: bool = False) -> None:
+        """Look at a network soon. `gone`: also at one that is not there, for what may be left of it."""
+        if (gone or key in self.catalog.networks) and key not in self._networks_due:
             self._networks_due.add(key)
             self.network_queue.add_after(key, COUNT_DELAY)
 

@@ -351,8 +351,11 @@ class NetworkController:
             if not await self._books.holders(name):
                 await self._books.withdraw(name)
                 self._published[key].discard(family)
-        if before is not None and not self._published.get(key):
-            await self._demand.give_back(key, before.metadata.uid)
+        if not self._published.get(key):
+            # A leader that lost its lease may make a pool after the one that leads took all of them away.
+            await self._pools.change(key, plan_pools(key, None, await self._pools.read(key)))
+            if before is not None:
+                await self._demand.give_back(key, before.metadata.uid)
         for neighbour in self._catalog.drop_network(key):
             self._look(neighbour)
         if before is not None:

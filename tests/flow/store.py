@@ -11,14 +11,14 @@ from typing import Any
 
 from provider.api.times import format_time
 from provider.edge.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
-from provider.edge.kube.resources import ADDRESSES, BLOCKS, CLAIMS, Resource
+from provider.edge.kube.resources import ADDRESSES, BLOCKS, CLAIMS, NETWORK_BLOCKS, Resource
 
 Json = dict[str, Any]
 Id = tuple[str, str, str]
 """Plural, namespace, name."""
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
-WITHOUT_STATUS = {BLOCKS.plural}
+WITHOUT_STATUS = {BLOCKS.plural, NETWORK_BLOCKS.plural}
 """Kinds whose status is written with the rest."""
 IMMUTABLE = {CLAIMS.plural, ADDRESSES.plural}
 """Kinds whose spec Cluster API's webhooks let nobody change."""
