@@ -1,6 +1,7 @@
 """The process: flags, credentials, health, metrics, leadership, and a clean end."""
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -44,6 +45,9 @@ class Wrong(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the provider. Returns the exit status: 0 after a clean stop, 1 when it cannot work."""
     options = flags.parse(arguments)
+    # What lives long here are values without cycles, tens of thousands of them. By default Python would walk them all
+    # again and again while they are read in: a third of the time that a start takes.
+    gc.set_threshold(50_000, 20, 100)
     logs.configure(options.log_level, options.log_format)
     try:
         asyncio.run(_run(options, find_access(options.kubeconfig, options.context)))

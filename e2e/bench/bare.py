@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-import orjson
-
 from e2e.bench.load import FIRST_ADDRESS
 from provider.api.ipam import (
     RELEASE_FINALIZER,
@@ -30,6 +28,7 @@ from provider.api.times import format_time
 from provider.core.addresses import Family, format_address
 from provider.edge.kube.auth import find_access
 from provider.edge.kube.client import Client
+from provider.edge.kube.documents import read_whole
 from provider.edge.kube.resources import ADDRESSES, CLAIMS
 
 
@@ -73,7 +72,7 @@ async def _run(kubeconfig: str, pool: Pool, workers: int) -> None:
 
     async def work(writer: Writer) -> None:
         while True:
-            order = orjson.loads(await queue.get())
+            order = read_whole(await queue.get())
             claim = read_claim(order["claim"])
             await (writer.answer(claim) if order["do"] == "answer" else writer.release(claim))
 
@@ -94,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pool", type=Path, required=True, help="file with the pool, as the API server returned it")
     parser.add_argument("--workers", type=int, required=True)
     options = parser.parse_args(arguments)
-    asyncio.run(_run(options.kubeconfig, read_pool(orjson.loads(options.pool.read_bytes())), options.workers))
+    asyncio.run(_run(options.kubeconfig, read_pool(read_whole(options.pool.read_bytes())), options.workers))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import orjson
-
 from e2e.bed.bed import TREE, Bed
 from e2e.bed.binaries import binary
 from e2e.bed.kubelet.images import RUNTIME
@@ -20,6 +18,7 @@ from e2e.bed.processes import Process
 from e2e.bench.errors import BenchError
 from e2e.bench.load import Load
 from provider.api.ipam import Json
+from provider.edge.kube.documents import to_json
 from provider.leading import Options
 
 PYTHON = str(RUNTIME / "bin" / "python")
@@ -80,7 +79,7 @@ class Bare:
         if self.process.returncode is not None:
             raise BenchError(f"the bare writer ended with {self.process.returncode}")
         assert self.process.stdin is not None
-        self.process.stdin.write(orjson.dumps({"do": what, "claim": claim}) + b"\n")
+        self.process.stdin.write(to_json({"do": what, "claim": claim}) + b"\n")
 
 
 @asynccontextmanager
@@ -108,7 +107,7 @@ async def bare(bed: Bed, load: Load) -> AsyncIterator[Bare]:
     """The bare writer, with as many requests under way as the provider has workers."""
     number = next(_runs)
     pool = bed.directory / f"bare-{number}.json"
-    pool.write_bytes(orjson.dumps(load.pool))
+    pool.write_bytes(to_json(load.pool))
     options = ["--kubeconfig", str(bed.kubeconfig), "--pool", str(pool), "--workers", str(Options().workers)]
     with (bed.logs / f"bare-{number}.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(

@@ -190,7 +190,7 @@ def read_address(raw: Json) -> Address:
     return Address(
         namespace=sys.intern(meta["namespace"]),
         name=sys.intern(meta["name"]),
-        uid=sys.intern(meta["uid"]),
+        uid=meta["uid"],
         version=meta["resourceVersion"],
         address=spec["address"],
         pool_kind=sys.intern(spec["poolRef"]["kind"]),

@@ -1,24 +1,22 @@
 """A small Kubernetes client: JSON in, JSON out, errors by meaning.
 
-The claims are a hot path, so this speaks HTTP by aiohttp and orjson and knows no models. `Kube` is what the rest of
+The claims are a hot path, so this speaks HTTP by aiohttp and knows no models. `Kube` is what the rest of
 the provider may ask of an API server; the tests' fake implements the same.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Protocol
 
 import aiohttp
-import orjson
 
 from provider.edge.kube.auth import Access
+from provider.edge.kube.documents import Json, NoJson, read_event, read_list, read_whole, to_json
 from provider.edge.kube.errors import Gone, KubeError, Unavailable, error_of
 from provider.edge.kube.kubeconfig import AccessError
 from provider.edge.kube.resources import Resource, plural_of
 from provider.edge.metrics import Metrics
-
-Json = dict[str, Any]
 
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -96,9 +94,7 @@ class Client:
 
     async def __aenter__(self) -> "Client":
         connector = aiohttp.TCPConnector(ssl=self._access.ssl, limit=0)
-        self._session = aiohttp.ClientSession(
-            connector=connector, json_serialize=lambda value: orjson.dumps(value).decode(), raise_for_status=False
-        )
+        self._session = aiohttp.ClientSession(connector=connector, raise_for_status=False)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -124,6 +120,7 @@ class Client:
             resource.path(namespace),
             query={key: value for key, value in query.items() if value},
             accept=METADATA_LIST if metadata_only else None,
+            read=read_list,
         )
 
     async def list_all(
@@ -194,12 +191,12 @@ class Client:
                 async for chunk in response.content.iter_any():
                     *lines, rest = (rest + chunk).split(b"\n")
                     for line in lines:
-                        event: Json = orjson.loads(line)
+                        event = read_event(line)
                         if event["type"] == "ERROR":
                             status = event["object"]
                             raise error_of(status.get("code", 500), status.get("reason", ""), status.get("message", ""))
                         yield event
-        except (aiohttp.ClientError, TimeoutError) as error:
+        except (aiohttp.ClientError, TimeoutError, NoJson) as error:
             raise Unavailable(f"watch of {resource.plural} broke: {str(error) or type(error).__name__}") from error
 
     async def request(
@@ -211,14 +208,17 @@ class Client:
         query: Mapping[str, str] | None = None,
         content_type: str = "application/json",
         accept: str | None = None,
+        read: Callable[[bytes], Json] = read_whole,
     ) -> Json:
         headers = await self._headers(accept)
         if body is not None:
             headers["Content-Type"] = content_type
         async with self._turns:
             payload = await self._exchange(method, path, body, query, headers)
-        result: Json = orjson.loads(payload)
-        return result
+        try:
+            return read(payload)
+        except NoJson as error:
+            raise Unavailable(f"{method} {path}: the answer cannot be read: {error}") from error
 
     async def _exchange(
         self, method: str, path: str, body: Json | None, query: Mapping[str, str] | None, headers: dict[str, str]
@@ -229,11 +229,12 @@ class Client:
                 method,
                 self._access.server + path,
                 params=query,
-                data=orjson.dumps(body) if body is not None else None,
+                data=to_json(body) if body is not None else None,
                 headers=headers,
                 timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=10),
             ) as response:
-                payload = await response.read()
+                # Not response.read(): a response keeps what it read, and lives until the collector comes by.
+                payload = await response.content.read()
                 status = response.status
                 if status >= 300:
                     raise _failure(status, payload, response.headers)
@@ -259,11 +260,9 @@ class Client:
 
 def _failure(status: int, payload: bytes, headers: Mapping[str, str]) -> KubeError:
     try:
-        answer = orjson.loads(payload)
-    except orjson.JSONDecodeError:
-        answer = {}
-    if not isinstance(answer, dict):
-        answer = {}
+        answer = read_whole(payload)
+    except NoJson:
+        answer = {}  # a proxy on the way, perhaps: its text is shown as it is
     retry = headers.get("Retry-After", "")
     message = answer.get("message") or payload[:300].decode(errors="replace") or f"HTTP status {status}"
     return error_of(status, answer.get("reason", ""), message, float(retry) if retry.isdigit() else None)

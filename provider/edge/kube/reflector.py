@@ -18,7 +18,7 @@ from provider.edge.kube.client import Kube
 from provider.edge.kube.errors import Gone, KubeError, Unavailable
 from provider.edge.kube.resources import Resource
 
-PAGE = 200
+PAGE = 500
 """Objects a list request; pages keep the peak memory of a start flat."""
 
 LONGEST_DELAY = 5.0
