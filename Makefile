@@ -21,8 +21,8 @@ help: ## list the targets
 demo: .venv/ready ## bring two tenants' clusters up on real parts and watch them get addresses (--keep: DEMO_FLAGS=--keep)
 	$(PY) -m e2e.demo $(DEMO_FLAGS)
 
-test: check verify unit ## everything that must pass: check, verify, unit, then the real API server and the whole bed
-	env -u KUBECONFIG $(PY) -m pytest tests/api e2e/stories
+test: check verify unit ## everything that must pass: check, verify, unit, then the API server, attacks and the whole bed
+	env -u KUBECONFIG $(PY) -m pytest tests/api tests/attacks e2e/stories
 
 unit: .venv/ready ## the fast tests: no API server, no network
 	$(PY) -m pytest tests/unit tests/golden tests/flow

@@ -70,7 +70,8 @@ class Ground:
 
     def is_said(self, item: Json, condition: str) -> bool:
         """Whether an object has the condition, and it is True."""
-        said = self.caller.send("get", item).body.get("status", {}).get("conditions", ())
+        answer = self.caller.send("get", item)
+        said = answer.body.get("status", {}).get("conditions", ()) if answer.accepted else ()
         return any(each["type"] == condition and each["status"] == "True" for each in said)
 
     def lets(self, nic: Json) -> bool:
