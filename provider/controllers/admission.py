@@ -16,6 +16,7 @@ from provider.core.admission.plan import newest_version, wanted_tenants, wanted_
 from provider.core.admission.tenant_policy import NAME as TENANTS_POLICY
 from provider.core.admission.zone_policy import policy_name, zone_of
 from provider.core.conditions import Statement
+from provider.core.names import MANAGED_BY
 from provider.edge.kube.client import Kube
 from provider.edge.kube.errors import AlreadyExists, Denied, Invalid, NotFound
 from provider.edge.kube.resources import CRDS, POLICIES, POLICY_BINDINGS, Resource
@@ -64,7 +65,7 @@ class Admission:
 
     async def existing(self) -> set[str]:
         """The keys of the policies that are there, whoever made them of those names."""
-        labels = ",".join(f"{key}={value}" for key, value in LABELS.items())
+        labels = "=".join(MANAGED_BY)
         names = {item["metadata"]["name"] for item in await self._kube.list_all(POLICIES, labels=labels)}
         found = {zone for name in names if (zone := zone_of(name)) is not None}
         return found | ({TENANTS} if TENANTS_POLICY in names else set())

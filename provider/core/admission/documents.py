@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from provider.core.admission.facts import INFRASTRUCTURE, Setting
+from provider.core.names import MANAGED_BY
 
 Json = dict[str, Any]
 
@@ -12,7 +13,8 @@ API_VERSION = "admissionregistration.k8s.io/v1"
 PREFIX = "pxnet-system"
 """clusterctl deletes a cluster-scoped object of a provider only if its name begins with the provider's namespace."""
 
-LABELS = {"cluster.x-k8s.io/provider": "ipam-pxnet", "app.kubernetes.io/managed-by": "pxnet"}
+LABELS = {"cluster.x-k8s.io/provider": "ipam-pxnet", MANAGED_BY[0]: MANAGED_BY[1]}
+"""By the first clusterctl knows what to delete with the provider, by the second we know our own."""
 
 
 @dataclass(frozen=True, slots=True)
