@@ -27,7 +27,7 @@ from e2e.stories.waiting import until
 
 pytestmark = pytest.mark.timeout(600)
 
-REUSE_SECONDS = 60  # capmox writes this into the pools it makes, whatever the zone says
+REUSE_SECONDS = 60  # of the zone, and what capmox writes into the pools it makes
 MACHINES_SECONDS = 420.0
 
 Seen = Mapping[str, list[Machine]]

@@ -156,7 +156,8 @@ class NetworkStatus(Model):
     )
     route_metric: int | None = Field(default=None, description="Metric of the default route.")
     address_reuse_seconds: int | None = Field(
-        default=None, description="Seconds that a released address rests before it is given again."
+        default=None,
+        description="Seconds that a released address rests before it is given again, whichever pool it came from.",
     )
     cidr: str | None = Field(default=None, description="The subnets of both families, for reading.")
     free: Count | None = Field(

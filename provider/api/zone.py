@@ -136,7 +136,9 @@ class ZoneSpec(Model):
     address_reuse_seconds: Annotated[int, Schema(minimum=0, maximum=86400)] = Field(
         default=60,
         description="Seconds that a released address rests before another machine can get it, 0 to 86400, so that "
-        "switches and neighbours forget its old hardware address.",
+        "switches and neighbours forget its old hardware address. It counts for whatever gives from the zone's "
+        "networks, also for pools that capmox makes with a value of their own; an edit counts for what is released "
+        "from then on.",
     )
     route_metric: Annotated[int, Schema(minimum=1, maximum=4294967295)] = Field(
         default=100,

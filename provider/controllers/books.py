@@ -127,6 +127,13 @@ class Books:
             self.book(found.book).publish(found.book)
         return found
 
+    async def network_of(self, claim: Claim) -> Binding | None:
+        """The network's book that holds a claim's address, for a claim whose pool is gone or cannot be used."""
+        for spec in [*self._networks.get(claim.namespace, {}).values()]:
+            if (await self.book(spec).opened()).address_of(claim.uid) is not None:
+                return Binding(spec, spec.allocatable)
+        return None
+
     def unbind(self, pool: PoolKey) -> None:
         """The pool is gone."""
         known = self._bindings.pop(pool, None)

@@ -71,7 +71,7 @@ class ClaimController:
             self._books.settled(key)
 
     async def _reconcile(self, key: Key) -> float | None:
-        seen = self._gather(key)
+        seen = await self._gather(key)
         if seen is None:
             self._books.forget(key)
             return None
@@ -100,17 +100,20 @@ class ClaimController:
                     self._books.claim_gone(seen.claim.uid)
                     return None
 
-    def _gather(self, key: Key) -> Seen | None:
+    async def _gather(self, key: Key) -> Seen | None:
         claim = self._view.claims.get(key)
         if claim is None:
             return None
         pool = self._view.pools.get(claim.pool_key)
         cluster = self._view.clusters.get((claim.namespace, claim.cluster)) if claim.cluster else None
+        binding = self._books.binding(pool) if pool is not None else None
+        if claim.deleted is not None and not isinstance(binding, Binding):
+            binding = await self._books.network_of(claim) or binding
         return Seen(
             claim=claim,
             cluster=cluster,
             pool=pool,
-            binding=self._books.binding(pool) if pool is not None else None,
+            binding=binding,
             address=self._view.addresses.get(key),
             drop_in=self._drop_in,
         )

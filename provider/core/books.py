@@ -26,6 +26,7 @@ class BookSpec:
         territory: addresses that are the network's, given or not: a pool that meets them gives from this book.
         holds_in_book: after a release the address cools down as a Held entry while claim and IPAddress go at once;
             False for plain pools, where the claim itself waits, as their users know it from the in-cluster provider.
+        reuse_seconds: rest of a released address, 0 or more: the zone's for a network, whatever its pools say.
     """
 
     name: str
@@ -35,6 +36,7 @@ class BookSpec:
     gateway: str | None = None
     territory: Ranges = NOTHING
     holds_in_book: bool = False
+    reuse_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

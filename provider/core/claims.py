@@ -24,7 +24,10 @@ class ClaimReason(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """All that a decision about a claim rests on."""
+    """All that a decision about a claim rests on.
+
+    `binding` is the pool's; for a deleted claim whose pool cannot say, the book of a network that still has its entry.
+    """
 
     claim: Claim
     cluster: ClusterState | None
@@ -62,7 +65,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Give the address back. `hold_until` keeps it in the book for a while; `binding` is None when the pool is gone."""
+    """Give the address back. `hold_until` keeps it in the book for a while; `binding` is None when no book is known."""
 
     binding: Binding | None
     hold_until: datetime | None
@@ -129,13 +132,14 @@ def _complete(seen: Seen, claim: Claim) -> bool:
 
 
 def _release(seen: Seen, deleted: datetime, now: datetime) -> Decision:
-    pool = seen.pool
     binding = seen.binding if isinstance(seen.binding, Binding) else None
-    if pool is None or pool.deleted or binding is None or pool.reuse_seconds == 0:
+    if binding is None:
+        return Release(None, None)
+    book = binding.book
+    # A plain pool's book ends with it; a network's outlives the pools that clusters make and take away with them.
+    if not book.holds_in_book and (seen.pool is None or seen.pool.deleted):
         return Release(binding, None)
-    until = deleted + timedelta(seconds=pool.reuse_seconds)
+    until = deleted + timedelta(seconds=book.reuse_seconds)
     if until <= now:
         return Release(binding, None)
-    if binding.book.holds_in_book:
-        return Release(binding, until)
-    return Wait(until)
+    return Release(binding, until) if book.holds_in_book else Wait(until)

@@ -205,6 +205,7 @@ def _books(seen: Seen, offer: Offer) -> tuple[BookSpec, ...]:
                 # Also what is only held still: the pool it came from must not get a book of its own for it.
                 territory=span.ranges.union(held),
                 holds_in_book=True,
+                reuse_seconds=offer.reuse_seconds,
             )
         )
     return tuple(books)

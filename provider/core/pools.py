@@ -76,7 +76,8 @@ def allocatable(pool: Pool) -> BookSpec:
         if gateway_family is not family:
             raise AddressError(f"spec.gateway: {pool.gateway!r} is {gateway_family}, the addresses are {family}")
         taken = taken.union(Ranges(((gateway, gateway),)))
-    return BookSpec(pool.book, family, ranges.difference(taken), pool.prefix, pool.gateway)
+    offered = ranges.difference(taken)
+    return BookSpec(pool.book, family, offered, pool.prefix, pool.gateway, reuse_seconds=pool.reuse_seconds)
 
 
 def bind(pool: Pool, networks: Sequence[BookSpec]) -> Binding | Refusal:

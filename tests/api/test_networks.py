@@ -1,6 +1,7 @@
 """A zone's table on a real API server, from the row to the address, with every edit that must strand none."""
 
 import itertools
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -35,6 +36,13 @@ class Table:
 
     def status(self, name: str) -> Json:
         found: Json = self.tenant.get(NETWORK, name).get("status", {})
+        return found
+
+    def entries(self, name: str) -> Json:
+        """The network's IPv4 book, whose addresses lie in one block."""
+        book = f"network/{self.tenant.namespace}/{name}/IPv4"
+        (block,) = [block for block in self.witness.list(BLOCK) if block["spec"]["book"] == book]
+        found: Json = block["spec"]["entries"]
         return found
 
     def pool(self, name: str) -> PoolRef:
@@ -84,6 +92,31 @@ def test_a_row_becomes_a_network_with_pools_that_answer(tenant: Tenant) -> None:
         tenant.claim(pool, table.pool(pool))
     assert (tenant.answered("blue-inet"), tenant.answered("blue-inet6")) == ("10.0.0.10", "fd00::10")
     until(lambda: table.status("blue")["ipv4"]["usage"]["allocated"] == 1, "the network counts the address")
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["pool stays", "pool is deleted"])
+def test_addresses_rest_as_the_zone_says_whatever_a_clusters_pool_says(tenant: Tenant, ends: bool) -> None:
+    table = Table(tenant, row(), addressReuseSeconds=300)
+    table.network("blue", "True", "Ready")
+    pool = tenant.pool(["10.0.0.10-10.0.0.20"], "shop-v4-icip", addressReuseGracePeriodSeconds=5)
+    for name in ("one", "two"):
+        tenant.claim(name, pool)
+        tenant.answered(name)
+    if ends:
+        tenant.delete_pool(pool)
+    tenant.delete(CLAIM, "one")
+    tenant.gone(CLAIM, "one")
+    entry = table.entries("blue")["10"]
+    assert (entry["state"], entry["reason"]) == ("Held", "Released")
+    held = datetime.fromisoformat(entry["until"]) - datetime.fromisoformat(entry["since"])
+    assert timedelta(seconds=290) < held <= timedelta(seconds=300)
+    # The edit counts from now on, without a restart, and takes nothing back that was promised.
+    tenant.witness.patch(ZONE, None, table.name, {"spec": {"addressReuseSeconds": 0}})
+    until(lambda: table.status("blue")["addressReuseSeconds"] == 0, "the network knows of the edit")
+    tenant.settle()
+    tenant.delete(CLAIM, "two")
+    tenant.gone(CLAIM, "two")
+    assert table.entries("blue") == {"10": entry}
 
 
 def test_the_zone_sums_up_its_networks(tenant: Tenant) -> None:

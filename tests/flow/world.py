@@ -5,9 +5,11 @@ All of it happens by chance of a seed. `Watchful` looks at every write, `faults_
 
 import random
 from collections import defaultdict
+from datetime import timedelta
 from typing import Any
 
 from provider.api.ipam import CLUSTER_LABEL, PAUSED_ANNOTATION
+from provider.api.times import parse_time
 from provider.core.addresses import Family, parse_address, parse_entries
 from provider.core.books import BookSpec
 from provider.edge.kube.errors import KubeError
@@ -23,6 +25,7 @@ NETWORK = BookSpec(
     "10.0.0.1",
     parse_entries(["10.0.0.1-10.0.2.255"]).ranges,
     holds_in_book=True,
+    reuse_seconds=3,
 )
 NEVER = {"10.0.0.1", "10.9.0.1", "10.9.0.3", "fd00::"}
 """Gateways, an exclusion, and the anycast address of a subnet."""
@@ -172,10 +175,14 @@ class Watchful:
         self.store = store
         self.breaches: list[str] = []
         self._had: dict[str, tuple[str, tuple[str, str]]] = {}
+        self._left: dict[tuple[str, str], tuple[str, str]] = {}
+        """Address -> name and end of the claim that had it last."""
         store.listeners.append(self._look)
 
     def _look(self, plural: str, event: str, item: Json) -> None:
         meta = item["metadata"]
+        if plural == CLAIMS.plural and "deletionTimestamp" in meta and meta["uid"] in self._had:
+            self._left[self._had[meta["uid"]][1]] = meta["name"], meta["deletionTimestamp"]
         if plural == POOLS.plural and event == "DELETED":
             # Its claims have nothing any more, and may get anything from its successor.
             self._had = {uid: had for uid, had in self._had.items() if had[0] != meta["name"]}
@@ -200,11 +207,19 @@ class Watchful:
         _, before = self._had.setdefault(claim["metadata"]["uid"], (pool, mine))
         if before != mine:
             self.breaches.append(f"claim {name} had {before[1]}, and now it has {mine[1]}")
+        self._look_at_rest(name, mine)
         for (plural, _, _), other in self.store.objects.items():
             if plural == CLAIMS.plural and other["metadata"]["uid"] != claim["metadata"]["uid"]:
                 theirs = self._handed(other)
                 if theirs is not None and theirs == mine:
                     self.breaches.append(f"claims {name} and {other['metadata']['name']} both have {mine[1]}")
+
+    def _look_at_rest(self, name: str, mine: tuple[str, str]) -> None:
+        """The network's addresses rest as long as the network says, whatever becomes of the pool they came from."""
+        before, end = self._left.get(mine, (name, ""))
+        rest = timedelta(seconds=NETWORK.reuse_seconds)
+        if mine[0] == "net" and before != name and parse_time(self.store.now()) < parse_time(end) + rest:
+            self.breaches.append(f"claim {name} got {mine[1]}, which claim {before} gave back at {end}")
 
     def _handed(self, claim: Json) -> tuple[str, str] | None:
         if "deletionTimestamp" in claim["metadata"]:

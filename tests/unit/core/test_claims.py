@@ -15,6 +15,7 @@ from provider.core.pools import Binding, PoolReason, Refusal
 from provider.core.ranges import Ranges
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
+SINCE = NOW - timedelta(seconds=20)
 POOL_REF = {"apiGroup": "ipam.cluster.x-k8s.io", "kind": "InClusterIPPool", "name": "p"}
 
 
@@ -31,11 +32,13 @@ POOL = read_pool(
         "spec": {"addresses": ["10.0.0.5"], "prefix": 24, "addressReuseGracePeriodSeconds": 60},
     }
 )
-PLAIN = Binding(BookSpec("pool/team/p", Family.IPv4, Ranges.of([(5, 5)]), 24), Ranges.of([(5, 5)]))
-NETWORK = Binding(replace(PLAIN.book, name="network/team/blue/IPv4", holds_in_book=True), PLAIN.allowed)
+PLAIN = Binding(BookSpec("pool/team/p", Family.IPv4, Ranges.of([(5, 5)]), 24, reuse_seconds=60), Ranges.of([(5, 5)]))
+AT_ONCE = Binding(replace(PLAIN.book, reuse_seconds=0), PLAIN.allowed)
+NETWORK_BOOK = replace(PLAIN.book, name="network/team/blue/IPv4", holds_in_book=True, reuse_seconds=300)
+NETWORK = Binding(NETWORK_BOOK, PLAIN.allowed)
+RESTED = SINCE + timedelta(seconds=300)
 ADDRESS = Address("team", "m1", "uid-a", "9", "10.0.0.5", "InClusterIPPool", "p", "m1", "uid-m1", False, ())
 ANSWERED = replace(CLAIM, address_name="m1", ready=Ready("True", "AddressAllocated", "", ""))
-SINCE = NOW - timedelta(seconds=20)
 DELETED = replace(CLAIM, deleted=SINCE)
 
 
@@ -106,10 +109,15 @@ def test_is_told_why_not(world, reason, says):
         # A plain pool's claim waits itself, as the in-cluster provider does it.
         (seen(DELETED), Wait(SINCE + timedelta(seconds=60))),
         (seen(replace(DELETED, deleted=NOW - timedelta(seconds=60))), Release(PLAIN, None)),
-        (seen(DELETED, pool=replace(POOL, reuse_seconds=0)), Release(PLAIN, None)),
-        # A network's address rests in the book, and the claim goes at once.
-        (seen(DELETED, binding=NETWORK), Release(NETWORK, SINCE + timedelta(seconds=60))),
-        # What is going away itself waits for nothing.
+        (seen(DELETED, pool=replace(POOL, reuse_seconds=0), binding=AT_ONCE), Release(AT_ONCE, None)),
+        # A network's address rests in the book for the zone's time, whatever the pool says, and the claim goes at once.
+        (seen(DELETED, binding=NETWORK), Release(NETWORK, RESTED)),
+        (seen(DELETED, pool=replace(POOL, reuse_seconds=0), binding=NETWORK), Release(NETWORK, RESTED)),
+        (seen(replace(DELETED, deleted=NOW - timedelta(seconds=300)), binding=NETWORK), Release(NETWORK, None)),
+        # So it does when the pool, such as one that goes with its cluster, is on its way out or gone.
+        (seen(DELETED, pool=replace(POOL, deleted=True), binding=NETWORK), Release(NETWORK, RESTED)),
+        (seen(DELETED, pool=None, binding=NETWORK), Release(NETWORK, RESTED)),
+        # A plain pool's book ends with the pool, and its claims wait for nothing.
         (seen(DELETED, pool=replace(POOL, deleted=True)), Release(PLAIN, None)),
         (seen(DELETED, pool=None, binding=None), Release(None, None)),
         (seen(replace(DELETED, cluster="c")), Wait(NOW + timedelta(seconds=40))),

@@ -62,6 +62,13 @@ def test_a_shrunk_range_counts_for_new_addresses_and_the_rest_is_reported():
     assert "10.0.0.10 (IPAddressClaim/team-a/m-10)" in note
 
 
+def test_an_edited_rest_counts_at_once_whoever_holds_addresses():
+    longer = replace(OLD, reuse_seconds=300)
+    found = resolve(seen(current=OLD, wanted=longer, holders=holders("10.0.0.10")))
+    assert (found.offer, found.waiting, found.books[0].reuse_seconds) == (longer, None, 300)
+    assert resolve(seen(current=longer, holders=holders("10.0.0.10"))).books[0].reuse_seconds == 300
+
+
 def test_what_is_held_outside_the_ranges_stays_the_networks_own():
     less = offer(span("10.0.0.15-10.0.0.20"))
     (book,) = resolve(seen(current=OLD, wanted=less, holders=holders("10.0.0.10"))).books
