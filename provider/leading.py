@@ -193,12 +193,18 @@ class Leading:
                     self.books.binding(pool)
                 log.info("ready", claims=len(self.claims.objects), addresses=len(self.addresses.objects))
                 self.ready.set()
+                # Thousands have their address, and to see that takes a second; who waits for one goes first.
+                self.claim_queue.hurry(self._is_unanswered)
                 group.create_task(self.claim_queue.run())
                 group.create_task(self.pool_queue.run())
                 group.create_task(self._resync())
         finally:
             self.ready.clear()
             self.books.close()
+
+    def _is_unanswered(self, key: Key) -> bool:
+        claim = self.view.claims.get(key)
+        return claim is not None and claim.address_name is None
 
     async def _load(self, networks: Networks) -> None:
         """Read zones and networks, however long it takes: the API server may be starting, or just got the kinds."""

@@ -61,6 +61,10 @@ class Queue(Generic[K]):
             self._timers.pop(key).cancel()
         self._timers[key] = asyncio.create_task(self._later(key, seconds))
 
+    def hurry(self, first: Callable[[K], bool]) -> None:
+        """Put these keys before all others that wait; the order is kept otherwise."""
+        self._ready = deque(sorted(self._ready, key=lambda key: not first(key)))
+
     def __len__(self) -> int:
         return len(self._ready)
 

@@ -77,3 +77,15 @@ async def test_a_key_that_fails_for_a_day_is_still_tried_every_minute():
     runs = await ran(work, 20 * 3600.0, (0, "a"), workers=1)
     assert len(runs) > 1100
     assert work.runs[-1][1] > 19.9 * 3600
+
+
+async def test_who_is_in_a_hurry_goes_first():
+    work = Work()
+    queue: Queue[str] = Queue("test", work, SystemClock(), 1, seed=1)
+    for key in ("a", "b", "c", "d"):
+        queue.add(key)
+    queue.hurry(lambda key: key in ("b", "d"))
+    task = asyncio.create_task(queue.run())
+    await asyncio.sleep(5)
+    task.cancel()
+    assert [key for key, _ in work.runs] == ["b", "d", "a", "c"]
