@@ -1,7 +1,8 @@
 """`python -m tests.flow.tables --histories 500`: zones edited by chance while claims come and go and processes die.
 
 What must hold at every write: two networks never have one address of a segment in force, no network changes its place
-or goes while a machine has an address of it. At rest: every table is in force as far as it can be, and nothing is left
+or goes while a machine has an address of it, none becomes Ready before its namespace's line says so, and a line is gone
+before its pool or its network is. At rest: every table is in force as far as it can be, and nothing is left
 over. Two leaders at once are another simulation's matter; here one follows the other.
 """
 
@@ -13,9 +14,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from provider.core.addresses import parse_entries
+from provider.core.admission.table import NETWORKS_ANNOTATION
 from provider.core.ranges import Ranges
 from provider.edge.kube.errors import KubeError, NotFound
-from provider.edge.kube.resources import ADDRESSES, BLOCKS, CLAIMS, NETWORKS, POOLS, ZONES, Resource
+from provider.edge.kube.resources import (
+    ADDRESSES,
+    BLOCKS,
+    CLAIMS,
+    NAMESPACES,
+    NETWORKS,
+    POLICIES,
+    POLICY_BINDINGS,
+    POOLS,
+    ZONES,
+    Resource,
+)
 from provider.edge.metrics import Metrics
 from provider.leading import Leading, Options
 from provider.zoning import Zoning
@@ -72,14 +85,25 @@ class Watchful:
     def __init__(self, store: Store) -> None:
         self.store, self.breaches = store, list[str]()
         self._before: dict[str, Json] = {}
+        self._going: set[str] = set()
         store.listeners.append(self._look)
 
     def _look(self, plural: str, event: str, item: Json) -> None:
+        name = item["metadata"]["name"]
+        if plural == POOLS.plural and "deletionTimestamp" in item["metadata"]:
+            uid = item["metadata"]["uid"]
+            if uid not in self._going and name in str(lines(self.store)):
+                self.breaches.append(f"pool {name} goes, but the namespace may use it: {lines(self.store)}")
+            self._going.add(uid)
         if plural != NETWORKS.plural:
             return
-        name = item["metadata"]["name"]
         before, after = self._before.get(name, {}), item.get("status") or {}
         self._before[name] = {} if event == "DELETED" else after
+        shown = [line for line in lines(self.store) if line[1] == name]
+        if event == "DELETED" and shown:
+            self.breaches.append(f"network {name} is gone, but the namespace may use it: {shown}")
+        if is_ready(after) and not is_ready(before) and [line[2:4] for line in shown] != [tag(after)]:
+            self.breaches.append(f"network {name} is ready on {tag(after)}, but the namespace may use {shown}")
         holders = machines(self.store, name)
         if event == "DELETED" and holders:
             self.breaches.append(f"network {name} is gone, but {holders} have addresses of it")
@@ -103,6 +127,20 @@ def machines(store: Store, network: str) -> list[str]:
     ]
 
 
+def lines(store: Store) -> list[list[str]]:
+    """What the namespace may use, as admission reads it."""
+    annotations = store.get(NAMESPACES, HOME, None)["metadata"].get("annotations", {})
+    return [line.split(" ") for line in annotations.get(NETWORKS_ANNOTATION, "").split("\n") if line]
+
+
+def is_ready(status: Json) -> bool:
+    return any(item["type"] == "Ready" and item["status"] == "True" for item in status.get("conditions", ()))
+
+
+def tag(status: Json) -> list[str]:
+    return [status["bridge"], str(status.get("vlan", "-"))]
+
+
 def place(status: Json) -> tuple[Any, ...]:
     side = status.get("ipv4") or {}
     return (status.get("bridge"), status.get("vlan"), side.get("gateway"), side.get("prefix")) if side else ()
@@ -118,6 +156,7 @@ class Admin:
 
     def __init__(self, store: Store, chance: random.Random) -> None:
         self.store, self.chance, self.story = store, chance, list[str]()
+        store.create(NAMESPACES, {"metadata": {"name": HOME}}, None)
         for zone in ("one", "two"):
             self._try(f"zone {zone}", lambda zone=zone: store.create(ZONES, self._zone(zone), None))
 
@@ -197,11 +236,16 @@ def faults_at_rest(store: Store, *, empty: bool) -> list[str]:
         name = network["metadata"]["name"]
         if ready["reason"] in ("nothing", "PoolsPending", "PoolRefused"):
             found.append(f"network {name} says {ready['reason']}: {ready['message']}")
+        status = network.get("status") or {}
+        shown = [line[2:4] for line in lines(store) if line[1] == name]
+        if shown != ([tag(status)] if place(status) else []):
+            found.append(f"network {name} is on {place(status)}, but the namespace may use {shown}")
         waits = ready["reason"] in ("InUse", "Terminating")
         if waits and not any(f"/{HOME}/{holder})" in ready["message"] for holder in holders_of(store)):
             found.append(f"network {name} waits for nobody: {ready['message']}")
     if empty:
-        kinds = (NETWORKS, POOLS, ADDRESSES, BLOCKS)
+        kinds = (NETWORKS, POOLS, ADDRESSES, BLOCKS, POLICIES, POLICY_BINDINGS)
+        found += [f"line {line} is left over" for line in lines(store)]
         found += [
             f"{kind.kind} {item['metadata']['name']} is left over"
             for kind in kinds
