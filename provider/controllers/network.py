@@ -5,6 +5,7 @@ knows what machines may have been given, and an edit never slips past an address
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -15,16 +16,27 @@ from provider.controllers.books import Books
 from provider.controllers.catalog import Catalog
 from provider.controllers.demand import Answer, Demand
 from provider.controllers.listing import Listing
+from provider.controllers.machines import Machines
 from provider.controllers.network_pools import NetworkPools
 from provider.controllers.seeing import see_network
 from provider.controllers.view import View
 from provider.core.addresses import Family
 from provider.core.blocks import Entry
 from provider.core.conditions import conditions, transitions
+from provider.core.machines import NOBODY, Users
 from provider.core.names import NetworkKey, book_name
 from provider.core.network_pools import PoolPlan, plan_pools
 from provider.core.network_status import network_status, statements
-from provider.core.networks import Finding, NetworkReason, Resolution, Seen, books_in_force, keeps_place, resolve
+from provider.core.networks import (
+    Finding,
+    NetworkReason,
+    Resolution,
+    Seen,
+    books_in_force,
+    keeps_place,
+    resolve,
+    resting,
+)
 from provider.core.offers import Offer
 from provider.core.overlaps import contested
 from provider.core.patches import merge_patch
@@ -43,7 +55,7 @@ SOON = 0.05
 ENDING = 0.5
 """Seconds between looks at pools that are on their way out."""
 WAITING = 5.0
-"""Seconds between looks at a network that waits for addresses to be released."""
+"""Seconds between looks at a network that waits for addresses to be released, or for machines to go."""
 
 log = structlog.get_logger(__name__)
 
@@ -70,6 +82,7 @@ class NetworkController:
         self._catalog = catalog
         self._listing = listing
         self._demand = demand
+        self._machines = Machines(kube, catalog)
         self._pools = NetworkPools(kube, view)
         self._clock = clock
         self._events = events
@@ -102,11 +115,19 @@ class NetworkController:
         elsewhere = await self._elsewhere(key)
         seen = self._see(key, network, await self._holders(key), elsewhere, answer)
         resolution = resolve(seen)
+        machines = NOBODY
+        if resolution.leaving:
+            machines = await self._machines.of(key)
+            seen = self._see(key, network, seen.holders, elsewhere, answer, machines)
+            resolution = resolve(seen)
         if resolution.removable or not keeps_place(seen.current, resolution.offer):
             # Looked at again with the books at rest, so that nobody gets an address between this look and the change.
-            seen = self._see(key, network, await self._freeze(key), elsewhere, answer)
+            seen = self._see(key, network, await self._freeze(key), elsewhere, answer, machines)
             resolution = resolve(seen)
         plan = plan_pools(key, None if resolution.removable else resolution.offer, await self._pools.read(key))
+        if resolution.leaving:
+            # One that somebody takes away now is of no use to anybody; in a namespace that goes it could not be made.
+            plan = replace(plan, create=())
         if resolution.removable:
             return await self._remove(key, raw, network, resolution, plan)
         try:
@@ -122,8 +143,9 @@ class NetworkController:
         held: Held,
         elsewhere: Mapping[Family, Ranges],
         answer: Answer | None = None,
+        machines: Users = NOBODY,
     ) -> Seen:
-        return see_network(self._catalog, self._view.pools.values(), key, network, held, elsewhere, answer)
+        return see_network(self._catalog, self._view.zoned.values(), key, network, held, elsewhere, answer, machines)
 
     def _note(self, key: NetworkKey, network: ProxmoxNetwork) -> None:
         before = self._catalog.networks.get(key)
@@ -181,10 +203,11 @@ class NetworkController:
             if resolution.offer is not None and await self._is_overtaken(key, resolution.offer, before):
                 await self._announce(key, raw, network, before)
                 return ENDING
-        if resolution.offer is not None:
+        if resolution.offer is not None and not resolution.leaving:
             # Before its pools are there and it says that it is ready: what it tells a tenant to use must be allowed.
             await self._listing.show(key, resolution.offer)
         elif before is not None:
+            # Of one on its way out: or new machines would keep it for ever.
             await self._listing.hide(key)
         published = self._published.setdefault(key, set())
         for book in resolution.books:
@@ -296,7 +319,7 @@ class NetworkController:
     async def _remove(
         self, key: NetworkKey, raw: Json, network: ProxmoxNetwork, resolution: Resolution, plan: PoolPlan
     ) -> float | None:
-        """Nobody wants it and nobody holds an address: pools first, then books and blocks, then the network."""
+        """Nobody wants it and nothing holds it: pools first, then books and blocks, then the network."""
         namespace, name = key
         if not network.metadata.deleting:
             if not await self._confirm_unwanted(key, network.spec.zone):
@@ -311,11 +334,15 @@ class NetworkController:
             return SOON
         for family in self._published.get(key, ()):
             # Addresses at rest end with their blocks, and the next network on this segment would give them at once.
-            if (await self._books.usage(book_name(*key, family))).tally.held:
-                await self._write(key, raw, network, resolution, None, {})
+            held = (await self._books.usage(book_name(*key, family))).tally.held
+            if held:
+                await self._listing.hide(key)
+                await self._write(key, raw, network, resting(resolution, held), None, {})
                 return WAITING
         # Before anything is returned: from here on no new machine is let onto its VLAN or its pools.
         await self._listing.hide(key)
+        if await self._machines.of(key):
+            return SOON  # one was let on between the look at them and this
         await self._pools.change(key, plan)
         if plan.remaining:
             return ENDING
@@ -345,7 +372,7 @@ class NetworkController:
         """Gone, normally after `_end`. If somebody forced our finalizer off, its holders keep the book alive."""
         before = self._catalog.networks.get(key)
         if before is not None:
-            await self._listing.hide(key)
+            await self._listing.drop(key)
         for family in [*self._published.get(key, ())]:
             name = book_name(*key, family)
             if not await self._books.holders(name):

@@ -7,7 +7,7 @@ network's own name is its own: after a crash it goes on with that.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import structlog
 
@@ -181,25 +181,29 @@ class Places:
         return True
 
     async def _return(self, key: NetworkKey, uid: str | None, but: tuple[Place, ...]) -> None:
-        by_block: dict[BlockId, list[Place]] = defaultdict(list)
-        for place in self._held.get(key, ()):
-            if place not in but and uid in (None, self._entry(place).uid):
-                by_block[place.block].append(place)
-        for block, places in by_block.items():
-            if not await self._write(self._blocks[block], {place.key: None for place in places}):
-                raise Conflict(f"block {block.book} {block.range} was written by somebody else", 409)
-        if by_block:
-            self.wake()
+        for _ in range(TRIES):
+            by_block: dict[BlockId, list[Place]] = defaultdict(list)
+            for place in self._held.get(key, ()):
+                if place not in but and uid in (None, self._entry(place).uid):
+                    by_block[place.block].append(place)
+            if not by_block:
+                return
+            for block, places in by_block.items():
+                if await self._write(self._blocks[block], {place.key: None for place in places}):
+                    self.wake()
+            await self._settle_doubts()
+        raise Conflict(f"others write the blocks of {key} as fast as they are read", 409)
 
     async def _write(self, block: PlaceBlock, changes: Mapping[str, Holding | None]) -> bool:
         try:
-            self._put(await self._store.write(block, changes))
+            after = await self._store.write(block, changes)
         except (Conflict, AlreadyExists, NotFound):
             self._doubtful.add(block.id)
             return False
         except Unavailable:
             self._doubtful.add(block.id)
             raise
+        self._take_over(block, after, changes)
         return True
 
     async def _settle_doubts(self) -> None:
@@ -219,19 +223,22 @@ class Places:
         return self._blocks[place.block].entries[place.key]
 
     def _put(self, block: PlaceBlock) -> None:
-        """Take over a block as it was read or written."""
+        """Take over a block as it was read."""
         before = self._blocks.get(block.id, PlaceBlock(block.id))
-        for key, holding in before.entries.items():
-            if block.entries.get(key) != holding:
-                self._forget(Place(block.id, key), holding)
-        for key, holding in block.entries.items():
-            if before.entries.get(key) != holding:
-                self._note(Place(block.id, key), holding)
-        self._lid(before, block)
-        if block.version:
-            self._blocks[block.id] = block
-        else:
-            self._blocks.pop(block.id, None)
+        self._take_over(before, block, {*before.entries, *block.entries})
+        if not block.version:
+            del self._blocks[block.id]
+
+    def _take_over(self, before: PlaceBlock, after: PlaceBlock, keys: Iterable[str]) -> None:
+        """Go on with a newer state of a block, which differs from the older one in these keys at most."""
+        for key in keys:
+            old, new = before.entries.get(key), after.entries.get(key)
+            if old != new and old is not None:
+                self._forget(Place(after.id, key), old)
+            if old != new and new is not None:
+                self._note(Place(after.id, key), new)
+        self._lid(before, after)
+        self._blocks[after.id] = after
 
     def _note(self, place: Place, holding: Holding) -> None:
         self._held[holding.network][place] = None

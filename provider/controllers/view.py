@@ -18,6 +18,8 @@ class View:
         self.addresses: Mapping[Key, Address] = {}
         self.clusters: Mapping[Key, ClusterState] = {}
         self.pools: dict[PoolKey, Pool] = {}
+        self.zoned: dict[PoolKey, Pool] = {}
+        """Of these, the few that are marked as sitting on a zone: every network looks through them."""
         self.claims_by_uid: dict[str, str] = {}
         self._claims_of_pool: dict[PoolKey, dict[Key, None]] = defaultdict(dict)
         self._claims_of_cluster: dict[Key, dict[Key, None]] = defaultdict(dict)
@@ -46,6 +48,10 @@ class View:
             self.pools[new.key] = new
         elif old is not None:
             self.pools.pop(old.key, None)
+        if new is not None and new.zone is not None:
+            self.zoned[new.key] = new
+        elif old is not None:
+            self.zoned.pop(old.key, None)
 
     def claims_of_pool(self, pool: PoolKey) -> list[Key]:
         return [*self._claims_of_pool.get(pool, ())]

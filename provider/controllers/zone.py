@@ -64,7 +64,7 @@ class ZoneController:
             return None
         zone = ProxmoxNetworkZone.model_validate(raw)
         self._look_at(self._catalog.put_zone(zone))
-        seen = see_zone(self._catalog, self._view.pools.values(), zone)
+        seen = see_zone(self._catalog, self._view.zoned.values(), zone)
         plan = zones.decide(seen)
         try:
             return await self._apply(raw, seen, plan)
