@@ -1,4 +1,6 @@
-"""Attempts as data: files of `themes`, each a list of what somebody tries and of the honest twin that must pass.
+"""Attempts as data: files of `themes`, and of `old` for capmox 0.7.
+
+Each is a list of what somebody tries and of the honest twin that must pass.
 
     name      what is tried
     who       tenant (of team-b, the default), neighbour (of team-a), outsider (of team-c, which has no network), admin,
@@ -27,7 +29,7 @@ import yaml
 
 Json = dict[str, Any]
 
-THEMES = Path(__file__).parent / "themes"
+THEMES, OLD = Path(__file__).parent / "themes", Path(__file__).parent / "old"
 BASES = Path(__file__).parent / "bases.yaml"
 NAMES = frozenset({"name", "who", "verb", "object", "with", "before", "ending", "on", "dry", "says", "twin"})
 
@@ -49,9 +51,9 @@ class Attempt:
     says: str | None
 
 
-def attempts() -> Iterator[tuple[Attempt, Attempt]]:
+def attempts(folder: Path = THEMES) -> Iterator[tuple[Attempt, Attempt]]:
     """Every attack with its honest twin."""
-    for path in sorted(THEMES.glob("*.yaml")):
+    for path in sorted(folder.glob("*.yaml")):
         for entry in yaml.safe_load(path.read_text()):
             unknown = {*entry, *entry["twin"]} - NAMES
             assert not unknown, f"{path.name}: {entry['name']}: unknown {unknown}"

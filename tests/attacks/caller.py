@@ -91,10 +91,6 @@ class Caller:
         assert answer.accepted, f"{verb} {item['kind']} {item['metadata']}: {answer.code} {answer.message}"
         return answer.body
 
-    def answers(self, path: str) -> bool:
-        """Whether a GET of the path succeeds."""
-        return self._http.request("GET", self._server + path, timeout=30.0).status < 300
-
     def _path(self, item: Json, *, named: bool) -> str:
         version, metadata = item["apiVersion"], item["metadata"]
         plural, namespaced = self._served(version, item["kind"])

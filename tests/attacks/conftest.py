@@ -13,9 +13,12 @@ from e2e.bed.bed import Bed
 from e2e.bed.binaries import module_dir
 from e2e.bed.manifests import files, without_conversion
 from e2e.bed.parts import FULL, LIGHT
+from e2e.bed.pxnet import install_pxnet
+from tests.api.running import cluster_api_kinds, install, own_kinds, provider
+from tests.api.witness import Witness
 from tests.attacks.attempts import merged
 from tests.attacks.caller import Caller, Json
-from tests.attacks.ground import Ground, until
+from tests.attacks.ground import EXEMPT, Ground
 
 
 @pytest.fixture(scope="session")
@@ -33,29 +36,25 @@ def caller(bed: Bed) -> Iterator[Caller]:
 
 @pytest.fixture(scope="session")
 def ground(bed: Bed, caller: Caller) -> Ground:
-    return Ground.make(bed, caller)
+    """With pxnet and capmox as they are shipped."""
+    install_pxnet(bed.kubeconfig, [EXEMPT], replicas=1)
+    return Ground.make(caller, "v1alpha2")
 
 
 @pytest.fixture(scope="session")
-def old_kinds() -> Iterator[Caller]:
+def old_ground() -> Iterator[Ground]:
     """Another API server, with capmox's kinds as 0.7 has them: the real ones without their newer version."""
     bases = module_dir("capmox") / "config" / "crd" / "bases"
     with Bed(f"attacks-old-{os.getpid()}", LIGHT) as bed:
-        caller = Caller(bed.kubeconfig)
-        kinds = [only_first_version(kind) for kind in files(sorted(bases.glob("*.yaml")))]
-        for kind in kinds:
-            caller.must("create", kind)
-        until(lambda: all(served(caller, kind) for kind in kinds), "capmox's kinds are served")
-        yield caller
+        witness, caller = Witness(bed.kubeconfig), Caller(bed.kubeconfig)
+        old = [only_first_version(kind) for kind in files(sorted(bases.glob("*.yaml")))]
+        install(witness, [*cluster_api_kinds(), *own_kinds(), *old])
+        with provider(bed, EXEMPT):
+            yield Ground.make(caller, "v1alpha1")
         caller.close()
+        witness.close()
 
 
 def only_first_version(kind: Json) -> Json:
     versions = [item | {"storage": True} for item in kind["spec"]["versions"] if item["name"] == "v1alpha1"]
     return without_conversion(merged(kind, {"spec": {"versions": versions}}))
-
-
-def served(caller: Caller, kind: Json) -> bool:
-    """For a moment after it is established, the server still answers that it is starting the storage."""
-    spec = kind["spec"]
-    return caller.answers(f"/apis/{spec['group']}/v1alpha1/{spec['names']['plural']}?limit=1")

@@ -8,8 +8,6 @@ from typing import Any, Self
 
 import yaml
 
-from e2e.bed.bed import Bed
-from e2e.bed.pxnet import install_pxnet
 from tests.attacks.attempts import Attempt, bases, filled, merged
 from tests.attacks.caller import Answer, Caller, User
 
@@ -18,7 +16,7 @@ Json = dict[str, Any]
 GROUND = Path(__file__).parent / "ground.yaml"
 NAMESPACES = {"a": "team-a", "b": "team-b", "c": "team-c"}
 USERS = {"neighbour": User("user-a"), "tenant": User("user-b"), "outsider": User("user-c")}
-EXEMPT = "platform"
+EXEMPT = "--exempt-namespaces=kube-system,pxnet-system,platform"
 SECONDS = 60.0
 HOLD = "attacks.test/hold"
 RBAC = "rbac.authorization.k8s.io"
@@ -44,11 +42,11 @@ class Ground:
     """Attempts are made here, one after the other, and leave nothing."""
 
     caller: Caller
+    version: str
 
     @classmethod
-    def make(cls, bed: Bed, caller: Caller) -> Self:
-        exempt = f"--exempt-namespaces=kube-system,pxnet-system,{EXEMPT}"
-        install_pxnet(bed.kubeconfig, [exempt], replicas=1)
+    def make(cls, caller: Caller, version: str) -> Self:
+        """Bring it about, where pxnet is at work; `version` is the newest that capmox's kinds have."""
         for item in yaml.safe_load(GROUND.read_text()):
             caller.must("create", item)
         for key, user in zip(NAMESPACES, USERS.values(), strict=True):
@@ -56,7 +54,7 @@ class Ground:
                 caller.must("create", item)
         for item in meddling():
             caller.must("create", item)
-        ground = cls(caller)
+        ground = cls(caller, version)
         for zone in ("attacked", "other"):
             until(lambda zone=zone: ground.is_said({**ZONE, "metadata": {"name": zone}}, "AdmissionReady"), zone)  # type: ignore[misc]
         for namespace, name in (("team-a", "blue"), ("team-a", "far"), ("team-b", "green"), ("team-b", "flat")):
@@ -76,8 +74,10 @@ class Ground:
 
     def lets(self, nic: Json) -> bool:
         """Whether team-b may have a machine with this NIC."""
-        network = {"networkDevices": [{"name": "net0", **nic}]}
-        probe = merged(self.item("machine", "probe"), {"spec": {"network": network}})
+        old = self.version == "v1alpha1"
+        network = {"default": nic} if old else {"networkDevices": [{"name": "net0", **nic}]}
+        probe = {**self.item("old-machine" if old else "machine", "probe")}
+        probe["spec"] = {**probe["spec"], "network": network}
         return self.caller.send("create", probe, USERS["tenant"], dry=True).accepted
 
     def item(self, base: str, name: str) -> Json:

@@ -47,7 +47,7 @@ def machines(draw: st.DrawFn, world: World, version: str) -> tuple[tuple[Nic, ..
     found: list[Nic] = []
     for number in range(draw(st.sampled_from((0, 1, 1, 1, 2, 2, 3, 10, 11)))):
         least, most = (1 if number else 0, 2) if old else (0, 3)
-        near = draw(st.sampled_from(world.places)) if world.places and draw(st.integers(0, 3)) else None
+        near = draw(st.none() | st.sampled_from(world.places)) if world.places else None
         if near is not None:
             kinds, names = st.just(KINDS[0]), st.sampled_from(near.pools)
         else:
