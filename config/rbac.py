@@ -65,8 +65,9 @@ USES = (
     Use(POOLS, (*READ, "create", "patch", "delete"), status=True, owns=True),
     Use(GLOBAL_POOLS, (*READ, "patch"), status=True, owns=True),
     Use(CLUSTERS, WATCH),
-    # Touched after a late answer, so that capmox looks at once instead of ten seconds later.
-    Use(PROXMOX_MACHINES, ("patch",)),
+    # Touched after a late answer, so that capmox looks at once instead of ten seconds later. Listed to see whether any
+    # keeps a network that is on its way out.
+    Use(PROXMOX_MACHINES, ("list", "patch")),
     # Whether kinds of our names are ours, asked once at the start.
     Use(CRDS, ("get",)),
     Use(EVENTS, ("create",)),

@@ -28,24 +28,33 @@ class Listing:
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
         self._shown: dict[NetworkKey, Line] = {}
+        self._hidden: set[NetworkKey] = set()
 
     async def show(self, key: NetworkKey, offer: Offer) -> None:
         """Let machines of the namespace use the network. `offer` is what its status, already written, has in force."""
         wanted = line(key, offer)
         if self._shown.get(key) != wanted:
-            await self._settle(key[0], None)
+            self._hidden.discard(key)
+            await self._settle(key[0])
             self._shown[key] = wanted
 
     async def hide(self, key: NetworkKey) -> None:
-        """Let no new machine use the network, before its place is returned. Safe to repeat."""
+        """Let no new machine use the network, which is on its way out or has nothing in force. Safe to repeat."""
         self._shown.pop(key, None)
-        await self._settle(key[0], key[1])
+        # Remembered: its status goes on saying what is in force, and other lines of the namespace may be written.
+        self._hidden.add(key)
+        await self._settle(key[0])
+
+    async def drop(self, key: NetworkKey) -> None:
+        """The network is gone."""
+        await self.hide(key)
+        self._hidden.discard(key)
 
     def forget(self) -> None:
         """Look at the Namespaces again, whatever is known of them."""
         self._shown.clear()
 
-    async def _settle(self, namespace: str, leaving: str | None) -> None:
+    async def _settle(self, namespace: str) -> None:
         try:
             # Before the networks: what changes after this read makes the write fail.
             home = await self._kube.get(NAMESPACES, namespace)
@@ -55,7 +64,7 @@ class Listing:
         for raw in await self._kube.list_all(NETWORKS, namespace):
             network = ProxmoxNetwork.model_validate(raw)
             offer = in_force(network.status)
-            if offer is not None and network.metadata.name != leaving:
+            if offer is not None and (namespace, network.metadata.name) not in self._hidden:
                 lines.append(line((namespace, network.metadata.name), offer))
         value = write(lines)
         metadata = home["metadata"]

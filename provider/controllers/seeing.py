@@ -10,6 +10,7 @@ from provider.controllers.demand import Answer
 from provider.core import networks, zones
 from provider.core.addresses import Family
 from provider.core.bars import denied
+from provider.core.machines import NOBODY, Users
 from provider.core.names import MANAGED_BY, NetworkKey
 from provider.core.networks import Holders
 from provider.core.offers import Offer
@@ -26,6 +27,7 @@ def see_network(
     holders: Holders,
     elsewhere: Mapping[Family, Ranges],
     answer: Answer | None = None,
+    machines: Users = NOBODY,
 ) -> networks.Seen:
     """What `networks.resolve` wants to know."""
     zone = catalog.zones.get(network.spec.zone)
@@ -54,6 +56,7 @@ def see_network(
         holders=holders,
         refused=answer.refused if answer is not None else None,
         notes=answer.notes if answer is not None else (),
+        machines=machines,
     )
 
 

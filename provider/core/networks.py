@@ -12,6 +12,7 @@ from provider.core.addresses import Family, format_address
 from provider.core.blocks import Entry
 from provider.core.books import BookSpec
 from provider.core.conditions import listed
+from provider.core.machines import NOBODY, Users
 from provider.core.names import NetworkKey, book_name
 from provider.core.offers import Offer
 from provider.core.ranges import Ranges
@@ -61,6 +62,7 @@ class Seen:
         overlapped: per family, what other providers' pools may give out of it, and why.
         elsewhere: per family, addresses that other networks on the segment still hold outside their ranges.
         holders: who holds addresses now.
+        machines: which machines refer to it; looked for only when it is on its way out.
     """
 
     key: NetworkKey
@@ -77,6 +79,7 @@ class Seen:
     holders: Holders = field(default_factory=dict)
     refused: "Finding | None" = None
     notes: tuple[str, ...] = ()
+    machines: Users = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +101,9 @@ class Resolution:
         pools: why its pools do not give all their addresses.
         waiting: edits and removals that wait for addresses to be released.
         notes: what is worth saying although nothing is wrong with it.
-        gives: False: nothing new is given any more, the network is on its way out.
-        removable: the network is not wanted and nobody holds an address of it.
+        gives: False: nothing new is given any more.
+        leaving: the network is on its way out.
+        removable: it is on its way out, nobody holds an address of it, and no machine refers to it.
     """
 
     offer: Offer | None
@@ -109,6 +113,7 @@ class Resolution:
     waiting: Finding | None = None
     notes: tuple[str, ...] = ()
     gives: bool = True
+    leaving: bool = False
     removable: bool = False
 
 
@@ -158,15 +163,37 @@ def _held(seen: Seen) -> int:
 
 
 def _leaving(seen: Seen, reason: NetworkReason, why: str, place: Finding | None) -> Resolution:
-    """Not wanted any more: nothing new is given, and it goes when the last address is released."""
-    held = _held(seen)
+    """Not wanted any more: nothing new is given, and it goes when nothing holds it any more."""
     books = books_in_force(seen)
-    if held:
-        why = f"{why}; it goes when {held} address(es) are released: {who(seen.holders)}"
-    elif not seen.deleting and not seen.made_by_us:
+    holding = _holding(seen)
+    if not seen.deleting and not seen.made_by_us:
         # Not ours to delete. It stands, without addresses, and says what is missing.
         return Resolution(seen.current, books, place, gives=False)
-    return Resolution(seen.current, books, place, waiting=Finding(reason, why), gives=False, removable=not held)
+    text = f"{why}; it goes when {' and '.join(holding)}" if holding else why
+    return Resolution(
+        seen.current, books, place, waiting=Finding(reason, text), gives=False, leaving=True, removable=not holding
+    )
+
+
+def _holding(seen: Seen) -> list[str]:
+    """What a network that is on its way out waits for."""
+    held, machines = _held(seen), seen.machines.machines
+    found = []
+    if held:
+        found.append(f"{held} address(es) are released: {who(seen.holders)}")
+    if machines:
+        names = listed([str(machine) for machine in machines])
+        found.append(f"{len(machines)} ProxmoxMachine(s) on it are gone: {names}")
+    if seen.machines.unread is not None:
+        found.append(f"its ProxmoxMachines can be read: {seen.machines.unread}")
+    return found
+
+
+def resting(resolution: Resolution, addresses: int) -> Resolution:
+    """As it is told of a network that could go but for addresses that were released a moment ago and still rest."""
+    assert resolution.waiting is not None
+    text = f"{resolution.waiting.message}; it goes when {addresses} released address(es) have rested"
+    return replace(resolution, waiting=replace(resolution.waiting, message=text))
 
 
 def _in_force(seen: Seen, offer: Offer, place: Finding | None, waiting: Finding | None) -> Resolution:

@@ -238,7 +238,8 @@ def faults_at_rest(store: Store, *, empty: bool) -> list[str]:
             found.append(f"network {name} says {ready['reason']}: {ready['message']}")
         status = network.get("status") or {}
         shown = [line[2:4] for line in lines(store) if line[1] == name]
-        if shown != ([tag(status)] if place(status) else []):
+        leaving = conditions.get("IPPoolReady", ready)["reason"] in ("InUse", "Terminating")
+        if shown != ([tag(status)] if place(status) and not leaving else []):
             found.append(f"network {name} is on {place(status)}, but the namespace may use {shown}")
         waits = ready["reason"] in ("InUse", "Terminating")
         if waits and not any(f"/{HOME}/{holder})" in ready["message"] for holder in holders_of(store)):
