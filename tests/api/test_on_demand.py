@@ -278,3 +278,30 @@ def test_a_zone_that_goes(tenant: Tenant, first: str) -> None:
         tenant.witness.delete(ZONE, None, zone.name)
     until(lambda: tenant.witness.find(ZONE, None, zone.name) is None, "the zone is gone")
     assert not written(tenant.witness).get(f"vlan/{zone.bridge}")
+
+
+def test_hundreds_at_once(tenant: Tenant) -> None:
+    """Twenty namespaces ask for ten networks each: everybody gets one place, nobody another's, and all come back."""
+    zone = Zone(tenant)
+    homes = [Tenant.create(tenant.witness, f"{tenant.namespace}-{number}").namespace for number in range(20)]
+    names = [(home, f"n{number}") for number in range(10) for home in homes]
+    for home, name in names:
+        metadata = {"name": name, "namespace": home}
+        tenant.witness.create({"kind": NETWORK, "metadata": metadata, "spec": {"zone": zone.name}})
+
+    def ready() -> list[Json]:
+        found = [each for each in tenant.witness.list(NETWORK) if each["spec"]["zone"] == zone.name]
+        conditions = [each.get("status", {}).get("conditions", ()) for each in found]
+        count = sum(any(c["type"] == "Ready" and c["status"] == "True" for c in each) for each in conditions)
+        return found if count == len(names) else []
+
+    found = until(ready, "all are ready", 120)
+    assert {each["status"]["vlan"] for each in found} == {*range(1, 201)}
+    assert {each["status"]["cidr"] for each in found} == {f"{zone.cidr}.{number}.0/24" for number in range(200)}
+    counts = {"networks": 200, "onDemand": 200, "ready": 200, "namespaces": 20, "allocated": 0}
+    until(lambda: tenant.witness.get(ZONE, None, zone.name)["status"]["counts"] == counts, "the zone counts them")
+    assert tenant.witness.get(ZONE, None, zone.name)["status"].get("notReady", []) == []
+    for home, name in names:
+        tenant.witness.delete(NETWORK, home, name)
+    until(lambda: not written(tenant.witness).get(f"vlan/{zone.bridge}"), "all VLANs are returned", 120)
+    until(lambda: zone.vlans()["free"] == 4094, "the zone counts them again")
