@@ -75,7 +75,7 @@ class Zoning:
         self._zones = ZoneController(kube, view, self.catalog, clock, events, self._look, self.admission.statement)
         self.network_queue: Queue[NetworkKey] = Queue("networks", self._reconcile_network, clock, 1)
         self.zone_queue: Queue[str] = Queue("zones", self._reconcile_zone, clock, 1)
-        self.policy_queue: Queue[str] = Queue("policies", self._reconcile_policy, clock, 1)
+        self.policy_queue: Queue[str] = Queue("guards", self._reconcile_policy, clock, 1)
         self._networks_due: set[NetworkKey] = set()
         self._zones_due: set[str] = set()
         self._policies_due: set[str] = set()

@@ -14,6 +14,7 @@ Json = dict[str, Any]
 HOME, USER, OWN_ZONE = "team-d", User("user-d"), "passing"
 POLICY = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy"}
 NETWORKS = "proxmox.cozystack.io/networks"
+PROVIDER_ID = "proxmox://00000000-0000-4000-8000-000000000001"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,16 @@ class Passing:
         """Whether the tenant may make a machine; nothing is made."""
         return self.caller.send("create", self.machine(name, **where), USER, dry=True)
 
+    def goes_on(self, number: int) -> None:
+        """The old machine is applied again, put again, and written by capmox."""
+        old = self.machine("old")
+        self.caller.must("apply", old, USER)
+        stored = self.caller.must("get", old)
+        self.caller.must("replace", merged(stored, {"metadata": {"labels": {"seen": str(number)}}}), USER)
+        capmox = User("system:serviceaccount:capmox-system:capmox-controller-manager")
+        names = {"apiVersion": old["apiVersion"], "kind": old["kind"], "metadata": {"name": "old", "namespace": HOME}}
+        self.caller.must("patch", {**names, "spec": {"virtualMachineID": number, "providerID": PROVIDER_ID}}, capmox)
+
     def lines(self) -> str:
         home = self.caller.must("get", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}})
         return str(home["metadata"].get("annotations", {}).get(NETWORKS, ""))
@@ -49,12 +60,12 @@ class Passing:
         return self.caller.send("get", item).code == 404
 
 
-ROW = {
+ROW: Json = {
     "name": "dusk",
     "vlan": 60,
     "ipv4": {"addresses": ["10.66.0.10-10.66.0.20"], "prefix": 24, "gateway": "10.66.0.1"},
 }
-DUSK = {**NETWORK, "metadata": {"name": "dusk", "namespace": HOME}}
+DUSK: Json = {**NETWORK, "metadata": {"name": "dusk", "namespace": HOME}}
 
 
 @pytest.fixture(scope="module")
@@ -107,32 +118,33 @@ def test_an_old_bridge_stays_guarded_while_a_network_is_on_it(passing: Passing, 
     until(lambda: passing.gone(claim), "the address is released")
 
 
-def test_when_the_network_has_gone_its_machines_go_on(passing: Passing) -> None:
-    caller, old = passing.caller, passing.machine("old")
+def test_when_the_network_goes_its_machines_go_on_and_no_new_one_comes(passing: Passing) -> None:
+    caller = passing.caller
     caller.must("patch", {**ZONE, "metadata": {"name": OWN_ZONE}, "spec": {"networks": {HOME: None}}})
     until(lambda: passing.lines() == "", "the line has gone")
     refused = passing.tries("new")
     assert f"has no network on the bridge of zone {OWN_ZONE}" in refused.message
-    caller.must("apply", {key: value for key, value in old.items()}, USER)
-    stored = caller.must("get", old)
-    caller.must("replace", merged(stored, {"metadata": {"labels": {"seen": "yes"}}}), USER)
-    capmox = User("system:serviceaccount:capmox-system:capmox-controller-manager")
-    names = {key: old[key] for key in ("apiVersion", "kind")} | {"metadata": {"name": "old", "namespace": HOME}}
-    spec = {"virtualMachineID": 4711, "providerID": "proxmox://00000000-0000-4000-8000-000000000001"}
-    caller.must("patch", {**names, "spec": spec}, capmox)
+    passing.goes_on(4711)
+
+
+def test_when_the_network_is_forced_away_its_machines_go_on(passing: Passing) -> None:
+    caller = passing.caller
+    caller.send("delete", DUSK)
+    caller.must("patch", {**DUSK, "metadata": {**DUSK["metadata"], "finalizers": []}})
+    until(lambda: passing.gone(DUSK), "the network is forced away")
+    passing.goes_on(4712)
 
 
 def test_when_the_zone_has_gone_a_machine_can_be_deleted_and_no_policy_stays(passing: Passing) -> None:
     caller, old = passing.caller, passing.machine("old")
-    until(lambda: passing.gone(DUSK), "the network has gone")
     caller.must("delete", passing.zone([]))
     until(lambda: passing.gone(passing.zone([])), "the zone has gone")
     policy = {**POLICY, "metadata": {"name": f"pxnet-system-zone-{OWN_ZONE}"}}
     until(lambda: passing.gone(policy), "its policy has gone")
     until(lambda: passing.tries("new", vlan=61).accepted, "the bridge is nobody's")
     caller.must("delete", old, USER)
-    names = {key: old[key] for key in ("apiVersion", "kind")} | {"metadata": {"name": "old", "namespace": HOME}}
-    caller.must("patch", {**names, "metadata": {**names["metadata"], "finalizers": []}}, USER)
+    names = {"apiVersion": old["apiVersion"], "kind": old["kind"], "metadata": {"name": "old", "namespace": HOME}}
+    caller.must("patch", {**names, "metadata": {"name": "old", "namespace": HOME, "finalizers": []}}, USER)
     until(lambda: passing.gone(old), "the machine has gone")
 
 
@@ -166,6 +178,6 @@ def test_a_namespace_goes_whole(passing: Passing) -> None:
     caller, late = passing.caller, passing.machine("late")
     home = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}
     caller.must("delete", home)
-    names = {key: late[key] for key in ("apiVersion", "kind")}
+    names = {"apiVersion": late["apiVersion"], "kind": late["kind"]}
     caller.must("patch", {**names, "metadata": {"name": "late", "namespace": HOME, "finalizers": []}}, USER)
     until(lambda: passing.gone(home), "the namespace has gone, with its pools, claims and machines")
