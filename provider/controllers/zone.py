@@ -20,7 +20,7 @@ from provider.core.zones import Seen, ZonePlan
 from provider.edge.clock import Clock
 from provider.edge.events import Events
 from provider.edge.kube.client import Kube
-from provider.edge.kube.errors import AlreadyExists, Conflict, NotFound
+from provider.edge.kube.errors import AlreadyExists, Conflict, Denied, Invalid, NotFound
 from provider.edge.kube.resources import NAMESPACES, NETWORKS, ZONES
 
 Json = dict[str, Any]
@@ -86,9 +86,9 @@ class ZoneController:
             rest = [finalizer for finalizer in zone.metadata.finalizers if finalizer != ZONE_FINALIZER]
             await self._set_finalizers(zone, rest)
             return None
-        missing = await self._create(plan)
-        if missing:
-            seen = replace(seen, missing_namespaces=missing)
+        missing, refused = await self._create(plan)
+        if missing or refused:
+            seen = replace(seen, missing_namespaces=missing, refused=refused)
             plan = replace(zones.decide(seen), add_finalizer=False)
         guard = self._guarded(name)
         found = [plan.ready, *([guard] if guard is not None else ())]
@@ -107,9 +107,10 @@ class ZoneController:
         metadata = {"finalizers": finalizers, "resourceVersion": zone.metadata.resource_version}
         return await self._kube.patch(ZONES, zone.metadata.name, {"metadata": metadata})
 
-    async def _create(self, plan: ZonePlan) -> frozenset[str]:
-        """Make the networks that are missing. Returns the namespaces that are not there."""
+    async def _create(self, plan: ZonePlan) -> tuple[frozenset[str], dict[NetworkKey, str]]:
+        """Make the networks that are missing. Returns the namespaces that are not there, and what was refused."""
         missing: set[str] = set()
+        refused: dict[NetworkKey, str] = {}
         existing: set[str] | None = None
         for body in plan.create:
             namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
@@ -127,9 +128,13 @@ class ZoneController:
                 continue
             except AlreadyExists:
                 made = await self._kube.get(NETWORKS, name, namespace)
+            except (Denied, Invalid) as error:
+                # One tenant's affair, like a namespace that is being deleted; the rows of the others count.
+                refused[namespace, name] = str(error)
+                continue
             self._catalog.put_network((namespace, name), ProxmoxNetwork.model_validate(made))
             self._look((namespace, name))
-        return frozenset(missing)
+        return frozenset(missing), refused
 
     async def _namespaces(self) -> set[str]:
         page = await self._kube.list_page(NAMESPACES, metadata_only=True)

@@ -46,6 +46,7 @@ class Seen:
         pools: other providers' pools on this zone's bridge.
         pool_problems: annotations of such pools that cannot be understood.
         missing_namespaces: namespaces of the table that do not exist.
+        refused: row -> why its network could not be made; a namespace that is being deleted takes nothing new.
         vlans: what it gives on demand; None where it gives none.
     """
 
@@ -56,6 +57,7 @@ class Seen:
     pools: Sequence[ForeignPool] = ()
     pool_problems: tuple[Problem, ...] = ()
     missing_namespaces: frozenset[str] = frozenset()
+    refused: Mapping[NetworkKey, str] = field(default_factory=dict)
     vlans: ZoneVlans | None = None
 
 
@@ -136,6 +138,8 @@ def _findings(seen: Seen, own: Mapping[NetworkKey, ProxmoxNetwork]) -> dict[Zone
         if network is None and key[0] in seen.missing_namespaces:
             text = "there is no such namespace yet; its networks are made when there is"
             found[ZoneReason.NAMESPACE_MISSING].append(f"spec.networks[{key[0]}]: {text}")
+        elif network is None and key in seen.refused:
+            found[ZoneReason.PENDING].append(f"network {'/'.join(key)} cannot be made: {seen.refused[key]}")
         elif network is None or not is_ready(network.status.conditions):
             found[ZoneReason.PENDING] += _pending(key, network)
     for key, network in sorted(own.items()):
