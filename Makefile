@@ -13,7 +13,7 @@ ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 
-.PHONY: help demo test unit check bench bed generate verify lock clean
+.PHONY: help demo test able unit check bench bed generate verify lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,8 +21,12 @@ help: ## list the targets
 demo: .venv/ready ## bring two tenants' clusters up on real parts and watch them get addresses (--keep: DEMO_FLAGS=--keep)
 	$(PY) -m e2e.demo $(DEMO_FLAGS)
 
-test: check verify unit ## everything that must pass: check, verify, unit, then the API server, attacks and the whole bed
+test: able check verify unit ## everything that must pass: check, verify, unit, then the API server, attacks and the whole bed
 	env -u KUBECONFIG $(PY) -m pytest tests/api tests/attacks e2e/stories
+
+# Before anything that takes minutes: demo, bed and bench look by themselves.
+able: .venv/ready
+	@$(PY) -m e2e.bed check
 
 unit: .venv/ready ## the fast tests: no API server, no network
 	$(PY) -m pytest tests/unit tests/golden tests/flow
@@ -54,7 +58,9 @@ clean: ## remove what was made here (not the cache)
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(UV):
-	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
+	@command -v python3 >/dev/null || { echo "python3 is not on PATH: install Python 3.11 or newer, with venv (Debian: python3-venv)" >&2; exit 1; }
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, python3 is " + sys.version.split()[0])'
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || { echo "python3 has no venv: install it (Debian: python3-venv)" >&2; exit 1; }
 	python3 -m venv $(PXNET_CACHE)/uv-$(UV_VERSION)
 	$(PXNET_CACHE)/uv-$(UV_VERSION)/bin/pip install -q --disable-pip-version-check uv==$(UV_VERSION)
 

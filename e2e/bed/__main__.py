@@ -1,4 +1,4 @@
-"""`python -m e2e.bed up|down|clean|list|build`: beds that stay up, for people and scripts."""
+"""`python -m e2e.bed up|down|clean|list|build|check`: beds that stay up, for people and scripts."""
 
 import argparse
 import os
@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from e2e.bed import background, binaries, leftovers, slots
+from e2e.bed import background, binaries, leftovers, needs, slots
 from e2e.bed.bed import Bed
 from e2e.bed.errors import BedError
+from e2e.bed.go import go_version
 from e2e.bed.parts import FULL, LIGHT, Parts
 from e2e.bed.progress import Progress
 from e2e.bed.tools import CONTROL_PLANE_TOOLS, TOOLS
@@ -40,6 +41,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     commands.add_parser("clean", help="clean up after beds that died; stops nothing")
     commands.add_parser("list", help="the beds that are up")
     commands.add_parser("build", help="build all tools, so that the next bed is up at once")
+    commands.add_parser("check", help="say whether this machine has what a bed needs")
     return parser.parse_args(arguments)
 
 
@@ -54,6 +56,7 @@ def chosen_parts(options: argparse.Namespace) -> Parts:
 
 def up(options: argparse.Namespace, progress: Progress) -> None:
     parts = chosen_parts(options)
+    needs.require()
     # Built here, where Ctrl-C reaches the compiler too; the bed itself says what it takes from where.
     binaries.ensure((*CONTROL_PLANE_TOOLS, *parts.tools), progress, announce=False)
     words = ["--light"] * options.light + ["--with-peer"] * options.with_peer
@@ -108,6 +111,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 show(progress)
             case "build":
                 binaries.ensure(TOOLS, progress)
+            case "check":
+                needs.require()
+                for tool in TOOLS.values():
+                    go_version(tool.home_directory)
     except BedError as error:
         print(f"bed: {error}", file=sys.stderr)
         return 1

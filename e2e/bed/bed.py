@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from e2e.bed import binaries, leftovers, slots
+from e2e.bed import binaries, leftovers, needs, slots
 from e2e.bed.control_plane import ControlPlane, Places
 from e2e.bed.errors import BedError
 from e2e.bed.existing import ExistingControlPlane
@@ -139,6 +139,7 @@ class Bed:
         return write_kubeconfig(path, self.control_plane.server, self.control_plane.trust, token)
 
     def _start(self) -> None:
+        needs.require()
         needed = binaries.ensure((*CONTROL_PLANE_TOOLS, *self.parts.tools), self.progress)
         leftovers.clean(self.progress)
         slot = slots.take(self._wanted_name, self._base, _scratch_parent(self._base), background=self._background)

@@ -1,4 +1,4 @@
-"""`python -m e2e.bench [claims]`: measure on a bed of its own, print a table, write build/bench.json."""
+"""`python -m e2e.bench [claims|admission]`: measure on beds of its own, print a table, write build/bench.json."""
 
 import argparse
 import asyncio
@@ -8,26 +8,30 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from e2e.bed import binaries
+from e2e.bed import binaries, needs
 from e2e.bed.bed import TREE, Bed
 from e2e.bed.errors import BedError
 from e2e.bed.progress import Progress
-from e2e.bench import claims
-from e2e.bench.figures import table, write
+from e2e.bench import admission, claims
+from e2e.bench.figures import Figure, table, write
 
 OUTPUT = TREE / "build" / "bench.json"
+MEASURED = {"claims": claims, "admission": admission}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure. Returns 0 also where an aim is missed: the table and the file say so."""
     parser = argparse.ArgumentParser(prog="python -m e2e.bench", description="Measure pxnet on a bed of real parts.")
-    parser.add_argument("what", nargs="?", default="claims", choices=("claims",), help="which figures (all without)")
-    parser.parse_args(arguments)
+    parser.add_argument("what", nargs="?", choices=sorted(MEASURED), help="which figures (all without)")
+    what = parser.parse_args(arguments).what
     progress = Progress()
+    figures: list[Figure] = []
     try:
-        binaries.ensure(["ipam-in-cluster"], progress)
-        with Bed(f"bench-{os.getpid()}", claims.PARTS, progress=progress) as bed:
-            figures = asyncio.run(claims.measure(bed, progress))
+        needs.require()
+        binaries.ensure(["ipam-in-cluster", "capmox"], progress)
+        for name in [what] if what else MEASURED:
+            with Bed(f"bench-{name}-{os.getpid()}", MEASURED[name].PARTS, progress=progress) as bed:
+                figures += asyncio.run(MEASURED[name].measure(bed, progress))
     except BedError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1

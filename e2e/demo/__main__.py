@@ -10,6 +10,7 @@ from pathlib import Path
 
 import aiohttp
 
+from e2e.bed import needs
 from e2e.bed.errors import BedError
 from e2e.bed.progress import Progress
 from e2e.bed.providers import apply_all
@@ -45,6 +46,7 @@ def play(screen: Screen, existing: Path | None, keep: bool) -> None:
     screen.say(
         "Real: kube-apiserver, etcd, Cluster API, capmox, pxnet. Simulated: Proxmox VE, whose tasks end at once here."
     )
+    needs.require()
     building = missing_tools()
     if building:
         screen.say(f"Once, about {build_minutes(building)} minutes: {', '.join(building)} are built and kept.")

@@ -1,4 +1,4 @@
-"""Where a tool is taken from: the cache, the assets of the caller, or a build; and what is said when there is no Go."""
+"""Where a tool is taken from: the cache, the assets of the caller, or a build."""
 
 import io
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from e2e.bed import binaries
 from e2e.bed.errors import BuildError
+from e2e.bed.go import go_version
 from e2e.bed.progress import Progress
 
 FAKE_GO = """#!/bin/sh
@@ -27,9 +28,9 @@ def go_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("PXNET_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
-    binaries._go_version.cache_clear()
+    go_version.cache_clear()
     yield log
-    binaries._go_version.cache_clear()
+    go_version.cache_clear()
 
 
 def test_a_tool_is_built_once_and_found_in_the_cache_after_that(go_log: Path, tmp_path: Path) -> None:
@@ -68,15 +69,3 @@ def test_a_failed_build_shows_gos_words_and_leaves_nothing(go_log: Path, tmp_pat
     with pytest.raises(BuildError, match=r"(?s)go build .*cannot find module"):
         binaries.ensure(["etcd"], Progress(io.StringIO()))
     assert [path for path in (tmp_path / "cache").rglob("*etcd") if path.is_file()] == []
-
-
-def test_no_go_is_one_clear_line(go_log: Path, tmp_path: Path) -> None:
-    (tmp_path / "bin" / "go").unlink()
-    with pytest.raises(BuildError, match=r"^the bed's tools are built with Go, and no `go` is on PATH"):
-        binaries.ensure(["etcd"], Progress(io.StringIO()))
-
-
-def test_a_go_too_old_is_refused(go_log: Path, tmp_path: Path) -> None:
-    (tmp_path / "bin" / "go").write_text("#!/bin/sh\necho go1.19.8\n")
-    with pytest.raises(BuildError, match=r"Go 1\.21 or newer on PATH, found go1\.19"):
-        binaries.ensure(["etcd"], Progress(io.StringIO()))
