@@ -12,7 +12,7 @@ import yaml
 from e2e.bed.api import Api, ApiError, Object
 from e2e.bed.binaries import module_dir
 from e2e.bed.manifests import files, without_conversion
-from e2e.bed.providers import IN_CLUSTER, apply_all, objects_of
+from e2e.bed.providers import CAPMOX, IN_CLUSTER, apply_all, objects_of
 
 CRDS = Path(__file__).resolve().parents[2] / "crds"
 LISTED_SECONDS = 20.0
@@ -23,11 +23,13 @@ CLUSTER_API = (
 )
 
 
-async def install(kubeconfig: Path) -> None:
-    """Apply the definitions and wait until they are served."""
+async def install(kubeconfig: Path, *, capmox: bool = False) -> None:
+    """Apply the definitions, with capmox's own where machines are made, and wait until they are served."""
     bases = module_dir("capi-core") / "core" / "config" / "crd" / "bases"
-    peers: list[Object] = [item for item in objects_of(IN_CLUSTER) if item["kind"] == "CustomResourceDefinition"]
-    definitions = [*files(bases / name for name in CLUSTER_API), *map(without_conversion, peers), *_own()]
+    others: list[Object] = [item for item in objects_of(IN_CLUSTER) if _is_definition(item)]
+    if capmox:
+        others += [item for item in objects_of(CAPMOX) if _is_definition(item)]
+    definitions = [*files(bases / name for name in CLUSTER_API), *map(without_conversion, others), *_own()]
     async with Api.from_kubeconfig(kubeconfig) as api:
         await apply_all(api, definitions)
         for crd in definitions:
@@ -47,6 +49,10 @@ async def _listed(api: Api, crd: Object) -> None:
                 if time.monotonic() > deadline:
                     raise
                 await asyncio.sleep(0.1)
+
+
+def _is_definition(item: Object) -> bool:
+    return bool(item["kind"] == "CustomResourceDefinition")
 
 
 def _own() -> list[Object]:

@@ -83,10 +83,11 @@ class Bare:
 
 
 @asynccontextmanager
-async def ours(bed: Bed, load: Load) -> AsyncIterator[Watcher]:
-    """`python -m provider`, as it runs by default but for its ports and the namespace."""
+async def ours(bed: Bed, load: Load | None = None) -> AsyncIterator[Watcher]:
+    """`python -m provider`, as it runs by default but for its ports and, where a load is given, its namespace."""
     ports = ["--health-address", f"127.0.0.1:{next(_ports)}", "--metrics-address", f"127.0.0.1:{next(_ports)}"]
-    access = ["--kubeconfig", str(bed.kubeconfig), "--namespace", load.namespace]
+    where = ["--namespace", load.namespace] if load is not None else []
+    access = ["--kubeconfig", str(bed.kubeconfig), *where]
     argv = [PYTHON, "-m", "provider", *access, *ports]
     async with _watcher(bed, f"provider-{next(_runs)}", argv) as side:
         yield side
