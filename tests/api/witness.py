@@ -18,6 +18,7 @@ OWN = "proxmox.cozystack.io"
 
 ZONE, NETWORK = "ProxmoxNetworkZone", "ProxmoxNetwork"
 POLICY, POLICY_BINDING = "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"
+GUARD, MACHINE = "ValidatingAdmissionPolicy", "ProxmoxMachine"
 CLAIM, ADDRESS = "IPAddressClaim", "IPAddress"
 POOL, GLOBAL_POOL = "InClusterIPPool", "GlobalInClusterIPPool"
 CLUSTER, BLOCK, NETWORK_BLOCK, NAMESPACE, EVENT, LEASE, CRD = (
@@ -71,6 +72,8 @@ class Witness:
             POLICY_BINDING: ("admissionregistration.k8s.io/v1", "mutatingadmissionpolicybindings"),
             NAMESPACE: ("v1", "namespaces"),
             EVENT: ("v1", "events"),
+            MACHINE: ("infrastructure.cluster.x-k8s.io/v1alpha2", "proxmoxmachines"),
+            GUARD: ("admissionregistration.k8s.io/v1", "validatingadmissionpolicies"),
             LEASE: ("coordination.k8s.io/v1", "leases"),
             "ProxmoxNetworkZone": (f"{OWN}/v1alpha1", "proxmoxnetworkzones"),
             "ProxmoxNetwork": (f"{OWN}/v1alpha1", "proxmoxnetworks"),
