@@ -59,7 +59,7 @@ USES = (
     Use(ZONES, (*READ, "patch"), status=True),
     Use(NETWORKS, (*READ, "create", "patch", "delete"), status=True),
     Use(BLOCKS, (*WATCH, "create", "patch", "delete")),
-    Use(NETWORK_BLOCKS, (*READ, "create", "patch", "delete")),
+    Use(NETWORK_BLOCKS, ("get", "list", "create", "patch", "delete")),
     Use(CLAIMS, (*READ, "patch"), status=True, owns=True),
     Use(ADDRESSES, (*READ, "create", "patch", "delete")),
     Use(POOLS, (*READ, "create", "patch", "delete"), status=True, owns=True),
