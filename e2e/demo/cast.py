@@ -19,6 +19,14 @@ ZONE = "demo"
 TENANTS = ("team-a", "team-b")
 NETWORKS = (("team-a", "blue"), ("team-b", "green"), ("team-b", "tiny"))
 TINY = ("team-b", "tiny")
+CACHE_KEY = ("team-b", "cache")
+CACHE: Object = {
+    "apiVersion": "proxmox.cozystack.io/v1alpha1",
+    "kind": "ProxmoxNetwork",
+    "metadata": {"name": CACHE_KEY[1], "namespace": CACHE_KEY[0]},
+    "spec": {"zone": ZONE},
+}
+"""The network that team-b asks for."""
 MARK = "proxmox.cozystack.io/demo"
 """Label of what the demo makes in a cluster that is not its own, so that it removes nothing else."""
 

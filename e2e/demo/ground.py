@@ -50,14 +50,32 @@ class Ground:
         """kubectl's output. Raises DemoError with its last line."""
         return await asyncio.to_thread(kubectl, self.kubectl, self.kubeconfig, arguments)
 
+    async def try_to_create(self, manifest: str) -> tuple[bool, str]:
+        """Create a manifest, as a dry run: whether the API server takes it, and what kubectl says."""
+        arguments = ("create", "--dry-run=server", "-f", "-")
+        done = await asyncio.to_thread(call, self.kubectl, self.kubeconfig, arguments, manifest)
+        return done.returncode == 0, done.stdout or done.stderr
+
 
 def kubectl(program: Path, kubeconfig: str, arguments: Sequence[str]) -> str:
     """Run kubectl and give its standard output. Raises DemoError with the last line of its complaint."""
+    done = call(program, kubeconfig, arguments)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or ["no output"]
+        raise DemoError(f"`kubectl {' '.join(arguments)}` failed: {said[-1]}")
+    return done.stdout
+
+
+def call(
+    program: Path, kubeconfig: str, arguments: Sequence[str], given: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    """Run kubectl with a standard input. Raises DemoError only if it does not end."""
     # KUBECONFIG, not --kubeconfig: the latter takes one path alone.
     try:
-        done = subprocess.run(
+        return subprocess.run(
             [str(program), *arguments],
             env={**os.environ, "KUBECONFIG": kubeconfig},
+            input=given,
             capture_output=True,
             text=True,
             timeout=KUBECTL_SECONDS,
@@ -65,7 +83,3 @@ def kubectl(program: Path, kubeconfig: str, arguments: Sequence[str]) -> str:
         )
     except subprocess.TimeoutExpired:
         raise DemoError(f"`kubectl {' '.join(arguments)}` does not end") from None
-    if done.returncode != 0:
-        said = done.stderr.strip().splitlines() or ["no output"]
-        raise DemoError(f"`kubectl {' '.join(arguments)}` failed: {said[-1]}")
-    return done.stdout

@@ -5,9 +5,11 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import yaml
+
 from e2e.bed.api import Api
 from e2e.bed.providers import apply_all
-from e2e.demo import cast
+from e2e.demo import cast, trespass
 from e2e.demo.book import lines
 from e2e.demo.ground import DemoError, Ground
 from e2e.demo.news import changes
@@ -34,6 +36,8 @@ class Story:
     async def tell(self) -> None:
         await self.zone()
         await self.clusters()
+        await self.trespass()
+        await self.on_demand()
         await self.full_range()
         await self.book()
 
@@ -83,6 +87,35 @@ class Story:
                 states = ", ".join(f"{row.machine} {row.phase}" for row in found if not row.ready)
                 raise DemoError(f"not after {MACHINE_SECONDS:.0f} s: all machines run ({states or 'none made'})")
             await self._watch.change(1.0)
+
+    async def trespass(self) -> None:
+        """A tenant's way onto another's VLAN ends in the API server."""
+        self._screen.chapter(
+            "team-b tries team-a's network",
+            "Policies in the API server hold every machine, template and cluster to the networks of its namespace. "
+            "What they say is for the tenant to read, and names nobody else's networks.",
+        )
+        theirs, own = (self._watch.find(NETWORKS, key) for key in (("team-a", "blue"), ("team-b", "green")))
+        assert theirs is not None
+        assert own is not None
+        for attempt in trespass.attempts(theirs, own):
+            text = trespass.manifest(attempt, own["status"]["bridge"], self._ground.node, self._ground.template)
+            allowed, said = await self._ground.try_to_create(text)
+            self._screen.command(f"kubectl create --dry-run=server -f {attempt.file}    # {attempt.what}", said)
+            if allowed != attempt.allowed:
+                raise DemoError(f"{attempt.what} was {'allowed' if allowed else 'refused'}, and should not have been")
+
+    async def on_demand(self) -> None:
+        """A tenant asks for a network by name and gets VLAN and addresses."""
+        self._screen.chapter(
+            "team-b asks for a network",
+            "No row in the zone's table, only a name: the lowest free VLAN and subnet of the zone are team-b's.",
+        )
+        self._screen.yaml(yaml.safe_dump(cast.CACHE, sort_keys=False))
+        await apply_all(self._api, [cast.CACHE])
+        namespace, name = cast.CACHE_KEY
+        await self._watch.until(lambda: self._ready(cast.CACHE_KEY), f"network {namespace}/{name} is Ready")
+        await self._show("get", "pxnet", "-n", namespace, name)
 
     async def full_range(self) -> None:
         """Three claims for two addresses."""
