@@ -38,7 +38,7 @@ check: .venv/ready ## lint, types, import rules, spelling, file lengths
 	.venv/bin/codespell
 	$(PY) -m tests.house
 
-bench: .venv/ready ## measure against a bare writer and the in-cluster provider: build/bench.json (BENCH=claims: these alone)
+bench: .venv/ready ## measure against a bare writer and the in-cluster provider: build/bench.json (BENCH=claims or admission: these alone)
 	$(PY) -m e2e.bench $(BENCH)
 
 bed: .venv/ready ## leave a test bed running and print how to reach it (BED_FLAGS=--light: control plane alone)

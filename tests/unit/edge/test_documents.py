@@ -4,14 +4,15 @@ import pytest
 
 from provider.edge.kube.documents import NoJson, read_event, read_list, read_whole, to_json
 
+METADATA = {"name": "a", "labels": {"x": "y"}, "resourceVersion": "7"}
 OBJECT = {
     "apiVersion": "v1",
     "kind": "Thing",
-    "metadata": {"name": "a", "labels": {"x": "y"}, "resourceVersion": "7"},
+    "metadata": METADATA,
     "spec": {"any": [1, None, {"deep": True}]},
     "status": {},
 }
-STORED = {**OBJECT, "metadata": {**OBJECT["metadata"], "managedFields": [{"manager": "somebody"}]}}
+STORED = {**OBJECT, "metadata": {**METADATA, "managedFields": [{"manager": "somebody"}]}}
 
 
 def test_lists_come_without_managed_fields_and_with_all_else():
