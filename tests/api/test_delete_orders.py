@@ -53,6 +53,9 @@ def machines(witness: Witness) -> Iterator[None]:
     kinds = files([module_dir("capmox") / "config/crd/bases/infrastructure.cluster.x-k8s.io_proxmoxmachines.yaml"])
     install(witness, [without_conversion(kind) for kind in kinds])
     yield
+    for machine in witness.list(MACHINE):  # of a test that failed
+        names = machine["metadata"]
+        witness.patch(MACHINE, names["namespace"], names["name"], {"metadata": {"finalizers": []}})
     for kind in kinds:
         witness.delete(CRD, None, kind["metadata"]["name"])
     until(lambda: all(witness.find(CRD, None, kind["metadata"]["name"]) is None for kind in kinds), "the kind is gone")
