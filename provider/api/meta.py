@@ -130,6 +130,12 @@ REASON_COLUMN = Column(
     description="Why Ready is what it is, in one word.",
     wide=True,
 )
+MESSAGE_COLUMN = Column(
+    "Message",
+    '.status.conditions[?(@.type=="Ready")].message',
+    description="The same in full: what is missing, or who is waited for.",
+    wide=True,
+)
 AGE_COLUMN = Column("Age", ".metadata.creationTimestamp", "date", "Time since creation.")
 
 

@@ -7,6 +7,7 @@ from pydantic import Field
 from provider.api.addressing import Ipv4Entry, Ipv4Text, Ipv6Entry, Ipv6Text
 from provider.api.meta import (
     AGE_COLUMN,
+    MESSAGE_COLUMN,
     OBSERVED_GENERATION,
     READY_COLUMN,
     REASON_COLUMN,
@@ -209,6 +210,7 @@ class ProxmoxNetwork(CustomResource):
             Column("IPv6 gateway", ".status.ipv6.gateway", description="IPv6 default route.", wide=True),
             REASON_COLUMN,
             AGE_COLUMN,
+            MESSAGE_COLUMN,
         ),
     )
 

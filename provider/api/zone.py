@@ -12,6 +12,7 @@ from provider.api.addressing import MTU, Bridge, Ipv4Space, Ipv6Space, Mtu, Vlan
 from provider.api.clonable import ClonableTemplates
 from provider.api.meta import (
     AGE_COLUMN,
+    MESSAGE_COLUMN,
     OBSERVED_GENERATION,
     READY_COLUMN,
     REASON_COLUMN,
@@ -224,6 +225,7 @@ class ProxmoxNetworkZone(CustomResource):
             Column("Not ready", ".status.notReady[*].name", description="A few that are not ready.", wide=True),
             REASON_COLUMN,
             AGE_COLUMN,
+            MESSAGE_COLUMN,
         ),
         # Networks are made again out of the zone, so the zone alone is copied by `clusterctl move`.
         labels={"clusterctl.cluster.x-k8s.io/move": ""},
