@@ -23,6 +23,7 @@ from provider.edge.kube.resources import (
     POLICY_BINDINGS,
     POOLS,
     PROXMOX_MACHINES,
+    VLANS,
     ZONES,
     Resource,
 )
@@ -68,7 +69,9 @@ USES = (
     # Touched after a late answer, so that capmox looks at once instead of ten seconds later. Listed to see whether any
     # keeps a network that is on its way out.
     Use(PROXMOX_MACHINES, ("list", "patch")),
-    # Whether kinds of our names are ours, asked once at the start.
+    # Where Kube-OVN is: what its Vlans have is not given to networks.
+    Use(VLANS, WATCH),
+    # Whether kinds of our names are ours, and which of others are served.
     Use(CRDS, ("get",)),
     Use(EVENTS, ("create",)),
     # Which of a long table's tenants are there yet, and which a zone selects; and, as an annotation, which networks

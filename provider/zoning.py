@@ -11,6 +11,7 @@ from provider.controllers.admission import TENANTS, Admission
 from provider.controllers.books import Books
 from provider.controllers.catalog import Catalog
 from provider.controllers.demand import Demand
+from provider.controllers.kube_ovn import KubeOvnVlans
 from provider.controllers.listing import Listing
 from provider.controllers.namespaces import Namespaces
 from provider.controllers.network import NetworkController
@@ -18,6 +19,7 @@ from provider.controllers.places import Places
 from provider.controllers.view import View
 from provider.controllers.zone import ZoneController
 from provider.core.names import NetworkKey
+from provider.core.offers import Segment
 from provider.edge.clock import Clock
 from provider.edge.events import Events
 from provider.edge.kube.client import Kube
@@ -66,7 +68,8 @@ class Zoning:
         self.catalog = Catalog()
         self.admission = Admission(kube, self.catalog, exempt, self._zone_due, on=admission)
         self.listing = Listing(kube)
-        self.places = Places(NetworkBlocks(kube), self.catalog, clock, self._look)
+        self._kube_ovn = KubeOvnVlans(kube, self.catalog, clock, self._foreign_changed)
+        self.places = Places(NetworkBlocks(kube), self.catalog, clock, self._look, self._kube_ovn.on)
         self.namespaces = Namespaces(kube, clock, self._namespace_changed)
         self._demand = Demand(self.catalog, self.places, self.namespaces.labels)
         self._networks = NetworkController(
@@ -101,6 +104,7 @@ class Zoning:
         for key in self.catalog.networks:
             self._demand.recall(key)
             self._networks.serve(key)
+        await self._kube_ovn.find()
         await self.admission.find_version()
         for policy in {TENANTS, *self.catalog.zones} | await self.admission.existing():
             self.policy_queue.add(policy)
@@ -113,6 +117,7 @@ class Zoning:
             group.create_task(self.network_queue.run())
             group.create_task(self.policy_queue.run())
             group.create_task(self.namespaces.run())
+            group.create_task(self._kube_ovn.run())
             group.create_task(self._follow_capmox())
             group.create_task(self._resync())
 
@@ -197,6 +202,14 @@ class Zoning:
         for key in self.catalog.of_namespace(namespace):
             if self._demand.concerns(key, self.catalog.networks[key]):
                 self.network_queue.add(key)
+
+    def _foreign_changed(self, bridge: str, vlan: int) -> None:
+        """A Vlan of Kube-OVN took a VLAN or left it: who is on it says so, zones count, and their waiters look."""
+        for key in self.catalog.on(Segment(bridge, vlan)):
+            self.network_queue.add(key)
+        for name, zone in self.catalog.zones.items():
+            if zone.spec.bridge == bridge:
+                self._zone_due(name)
 
     def _look(self, key: NetworkKey) -> None:
         self.network_queue.add(key)

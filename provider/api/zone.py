@@ -36,6 +36,7 @@ from provider.api.on_demand import (
     VlanRanges,
 )
 
+ProviderNetwork = Annotated[str, Schema(pattern="^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", minLength=1, maxLength=12)]
 NetworkName = Annotated[str, Schema(pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength=1, maxLength=40)]
 
 
@@ -109,7 +110,8 @@ class ZoneSpec(Model):
         default=(),
         description="VLANs that are given on demand, at most 64 ranges, the lowest free VLAN first. One that is given "
         "is its network's alone on the bridge. Left out is what any zone on this bridge reserves, assigns, puts into "
-        "its table or calls an uplink. A network keeps its VLAN when a range shrinks.",
+        "its table or calls an uplink, and what Kube-OVN has there (providerNetwork). A network keeps its VLAN when a "
+        "range shrinks.",
     )
     reserved_vlans: ReservedVlans = Field(
         default=(),
@@ -121,6 +123,13 @@ class ZoneSpec(Model):
         default=(),
         description="Networks on demand that get one VLAN and no other, at most 256. Their namespace must be selected "
         "like any other. No other network is given these VLANs.",
+    )
+    provider_network: ProviderNetwork | None = Field(
+        default=None,
+        description="Kube-OVN's ProviderNetwork on the same wire as the bridge: its name, 1 to 12 characters as "
+        "Kube-OVN has it. VLANs of its Vlan objects, whoever made them, are not given on demand on this bridge, by "
+        "none of its zones; a network that has one already keeps it and says so. Unset, or without Kube-OVN in this "
+        "cluster: none are left out.",
     )
     address_space: AddressSpace | None = Field(
         default=None, description="Addresses for networks on demand that bring none of their own."
@@ -175,7 +184,7 @@ class ZoneVlans(Model):
     allocated: Count = Field(
         default=0,
         description="Of these, VLANs that are in use or set aside: by networks of any zone on this bridge, on demand "
-        "or not, and by static assignments.",
+        "or not, by static assignments, and by Kube-OVN's Vlans.",
     )
     free: Count = Field(default=0, description="Of these, VLANs that a new network can get.")
 

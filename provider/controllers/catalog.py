@@ -14,6 +14,7 @@ from provider.core.ground import Ground
 from provider.core.names import NetworkKey
 from provider.core.offers import Offer, Segment, in_force, read_row, rows, segment_of
 from provider.core.overlaps import Rival
+from provider.core.vlans import VlanCounts
 
 Place = tuple[str, NetworkKey]
 """A zone's name and a row of its table."""
@@ -27,6 +28,8 @@ class Catalog:
         self.networks: dict[NetworkKey, ProxmoxNetwork] = {}
         self.ground = Ground()
         self.bars = Bars()
+        self.kube_ovn = VlanCounts()
+        """VLANs of Kube-OVN's Vlans, by provider network."""
         self.granted: dict[NetworkKey, Offer] = {}
         """What was given on demand, as it should be by now."""
         self._members: dict[str, set[NetworkKey]] = defaultdict(set)
@@ -129,6 +132,13 @@ class Catalog:
 
     def of_namespace(self, namespace: str) -> set[NetworkKey]:
         return {*self._homes.get(namespace, ())}
+
+    def foreign(self, bridge: str) -> int:
+        """VLANs of a bridge that belong to Kube-OVN's Vlans, as bits."""
+        found = 0
+        for name in self.bars.provider_networks.get(bridge, ()):
+            found |= self.kube_ovn.mask(name)
+        return found
 
     def current(self, key: NetworkKey) -> Offer | None:
         return self._current.get(key)

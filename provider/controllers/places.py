@@ -32,13 +32,13 @@ TRIES = 8
 WAKE = 16
 """Networks that look again when a place is returned, in the order in which they began to wait."""
 
-ForeignVlans = Callable[[ProxmoxNetworkZone], Awaitable[int]]
-"""VLANs of a zone's bridge that are in use by what pxnet does not know, as bits."""
+ForeignVlans = Callable[[str], Awaitable[int]]
+"""VLANs of a bridge that are in use by others than pxnet's networks, as bits."""
 
 log = structlog.get_logger(__name__)
 
 
-async def no_foreign_vlans(_: ProxmoxNetworkZone) -> int:
+async def no_foreign_vlans(_: str) -> int:
     return 0
 
 
@@ -136,7 +136,7 @@ class Places:
     async def _grant(
         self, key: NetworkKey, network: ProxmoxNetwork, zone: ProxmoxNetworkZone, selected: bool
     ) -> Grant | Finding:
-        foreign = await self._foreign(zone)
+        foreign = await self._foreign(zone.spec.bridge)
         for _ in range(TRIES):
             await self._settle_doubts()
             found = choose(self._ask(key, network, zone, selected, foreign))
@@ -161,8 +161,9 @@ class Places:
             held=tuple(self._held.get(key, ())),
             selected=selected,
             masks=bars.masks.get(name) or ZoneMasks.of(zone.spec),
-            barred=bars.barred.get(bridge, 0) | foreign,
+            barred=bars.barred.get(bridge, 0),
             uplink=bars.uplink.get(bridge, 0),
+            foreign=foreign,
             spaces=bars.spaces,
             ground=self._catalog.ground,
         )

@@ -93,7 +93,7 @@ def _vlans(catalog: Catalog, zone: ProxmoxNetworkZone) -> ZoneVlans | None:
     if masks is None or not masks.offered:
         return None
     offered = masks.offered & ~masks.reserved & ~masks.uplink
-    free = offered & ~bars.barred.get(bridge, 0) & ~catalog.ground.mask(bridge)
+    free = offered & ~bars.barred.get(bridge, 0) & ~catalog.ground.mask(bridge) & ~catalog.foreign(bridge)
     return ZoneVlans(total=offered.bit_count(), allocated=offered.bit_count() - free.bit_count(), free=free.bit_count())
 
 

@@ -28,6 +28,7 @@ class Ask:
         masks: of the zone.
         barred: VLANs that no network on this bridge gets without an assignment, because of any zone on it.
         uplink: of these, what no tenant may have at all.
+        foreign: VLANs of this bridge that belong to Kube-OVN's Vlans; none of these is given either.
         spaces: what all zones together call address space.
         ground: what is in use, this network's own places included.
     """
@@ -41,6 +42,7 @@ class Ask:
     masks: ZoneMasks
     barred: int
     uplink: int
+    foreign: int
     spaces: Mapping[Family, Sequence[Subnet]]
     ground: Ground
 

@@ -1,5 +1,6 @@
 """What the zones together keep from being given: on each bridge, and as address space. Read once a change of zones."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ class Bars:
         masks: of each zone.
         barred: bridge -> VLANs that are not given on demand but to whom they are assigned.
         uplink: bridge -> of these, what no tenant may have.
+        provider_networks: bridge -> the names under which Kube-OVN has it, as its zones say.
         giving: bridges on which VLANs are given on demand.
         uplink_bridges: bridges that no tenant may be on.
         spaces: all that any zone calls its address space.
@@ -29,6 +31,7 @@ class Bars:
     masks: Mapping[str, ZoneMasks] = field(default_factory=dict)
     barred: Mapping[str, int] = field(default_factory=dict)
     uplink: Mapping[str, int] = field(default_factory=dict)
+    provider_networks: Mapping[str, frozenset[str]] = field(default_factory=dict)
     giving: frozenset[str] = frozenset()
     uplink_bridges: frozenset[str] = frozenset()
     spaces: Mapping[Family, tuple[Subnet, ...]] = field(default_factory=dict)
@@ -46,6 +49,7 @@ def bars_of(zones: Iterable[ProxmoxNetworkZone]) -> Bars:
     masks: dict[str, ZoneMasks] = {}
     barred: dict[str, int] = {}
     uplink: dict[str, int] = {}
+    provider_networks: dict[str, frozenset[str]] = defaultdict(frozenset)
     bridges: set[str] = set()
     giving: set[str] = set()
     spaces: dict[Family, tuple[Subnet, ...]] = {}
@@ -54,13 +58,15 @@ def bars_of(zones: Iterable[ProxmoxNetworkZone]) -> Bars:
         bridge = zone.spec.bridge
         barred[bridge] = barred.get(bridge, 0) | mask.reserved | mask.uplink | mask.assigned
         uplink[bridge] = uplink.get(bridge, 0) | mask.uplink
+        if zone.spec.provider_network is not None:
+            provider_networks[bridge] |= {zone.spec.provider_network}
         if mask.offered or mask.assigned:
             giving.add(bridge)
         if zone.spec.uplink is not None:
             bridges |= {*zone.spec.uplink.bridges}
         for family in Family:
             spaces[family] = (*spaces.get(family, ()), *cidrs_of(space_of(zone, family)))
-    return Bars(masks, barred, uplink, frozenset(giving), frozenset(bridges), spaces)
+    return Bars(masks, barred, uplink, {**provider_networks}, frozenset(giving), frozenset(bridges), spaces)
 
 
 def denied(key: NetworkKey, segment: Segment, bars: Bars, holder: NetworkKey | None) -> tuple[Problem, ...]:

@@ -53,6 +53,8 @@ def choose(ask: Ask) -> Grant | Finding:
     choice.places.append(vlan_place(ask.zone.spec.bridge, vlan))
     if not ask.masks.offered >> vlan & 1 and ask.masks.assignments.get(ask.key) != vlan:
         choice.notes.append(f"VLAN {vlan} is not in the zone's vlanRanges any more; the network keeps it")
+    if ask.foreign >> vlan & 1:
+        choice.notes.append(f"VLAN {vlan} is by now also that of a Vlan of Kube-OVN; the network keeps it")
     families = _families(ask)
     if not families:
         text = f"zone {name} has no addressSpace, and the network asks for no addresses of its own in spec"
@@ -105,7 +107,7 @@ def _vlan(ask: Ask) -> int | Finding:
         return now if now in held else held[0]
     if now is not None and not ask.uplink >> now & 1 and ask.is_mine_alone(Segment(bridge, now)):
         return now
-    free = lowest(ask.masks.offered & ~ask.barred & ~ask.ground.mask(bridge))
+    free = lowest(ask.masks.offered & ~ask.barred & ~ask.foreign & ~ask.ground.mask(bridge))
     if free is None:
         text = f"zone {name} has no free VLAN; delete a network or ask its admin to extend spec.vlanRanges"
         return Finding(NetworkReason.ZONE_EXHAUSTED, text)

@@ -3,13 +3,12 @@
 Every user counts once for each reason, so one that goes does not free what another one still has.
 """
 
-from collections import Counter
-
 from provider.core.addresses import Family
 from provider.core.names import NetworkKey
 from provider.core.offers import Offer, Segment
 from provider.core.spaces import Space, Subnet
 from provider.core.spans import Span
+from provider.core.vlans import VlanCounts
 
 
 def subnet_of(span: Span) -> Subnet:
@@ -22,8 +21,7 @@ class Ground:
     def __init__(self) -> None:
         self.spaces = {family: Space(family) for family in Family}
         self.holders: dict[Segment, NetworkKey] = {}
-        self._counts: Counter[Segment] = Counter()
-        self._masks: dict[str, int] = {}
+        self._vlans = VlanCounts()
 
     def enter(self, offer: Offer) -> None:
         """A row of a table, or what a network has in force."""
@@ -38,19 +36,15 @@ class Ground:
 
     def enter_segment(self, segment: Segment) -> None:
         if segment.vlan is not None:
-            self._counts[segment] += 1
-            self._masks[segment.bridge] = self._masks.get(segment.bridge, 0) | 1 << segment.vlan
+            self._vlans.enter(segment.bridge, segment.vlan)
 
     def leave_segment(self, segment: Segment) -> None:
         if segment.vlan is not None:
-            self._counts[segment] -= 1
-            if not self._counts[segment]:
-                del self._counts[segment]
-                self._masks[segment.bridge] &= ~(1 << segment.vlan)
+            self._vlans.leave(segment.bridge, segment.vlan)
 
     def mask(self, bridge: str) -> int:
         """The VLANs of a bridge that are in use, as bits."""
-        return self._masks.get(bridge, 0)
+        return self._vlans.mask(bridge)
 
     def users(self, segment: Segment) -> int:
-        return self._counts[segment]
+        return self._vlans.users(segment.bridge, segment.vlan) if segment.vlan is not None else 0

@@ -1,5 +1,6 @@
 """VLANs of a bridge as bits of one number: bit n stands for VLAN n, so finding a free one costs the same always."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -24,6 +25,34 @@ def span_mask(first: int, last: int) -> int:
 
 def lowest(mask: int) -> int | None:
     return (mask & -mask).bit_length() - 1 if mask else None
+
+
+class VlanCounts:
+    """How often each VLAN of a bridge, or of another provider's network, is in use.
+
+    Every user counts for itself, so one that goes does not free what another one still has.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, int]] = Counter()
+        self._masks: dict[str, int] = defaultdict(int)
+
+    def enter(self, wire: str, vlan: int) -> None:
+        self._counts[wire, vlan] += 1
+        self._masks[wire] |= 1 << vlan
+
+    def leave(self, wire: str, vlan: int) -> None:
+        self._counts[wire, vlan] -= 1
+        if not self._counts[wire, vlan]:
+            del self._counts[wire, vlan]
+            self._masks[wire] &= ~(1 << vlan)
+
+    def mask(self, wire: str) -> int:
+        """The VLANs in use, as bits."""
+        return self._masks.get(wire, 0)
+
+    def users(self, wire: str, vlan: int) -> int:
+        return self._counts[wire, vlan]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,9 @@ from e2e.bed.binaries import binary
 from e2e.bed.processes import Process
 from tests.api.running import log_of, provider
 from tests.api.tenant import Tenant
+from tests.api.test_kube_ovn_vlans import kube_ovn, vlan
 from tests.api.test_networks import Table, row
+from tests.api.test_on_demand import Zone
 from tests.api.witness import ADDRESS, CLAIM, NETWORK, POOL, ZONE, Witness, until
 
 
@@ -69,6 +71,15 @@ def test_a_whole_life_under_the_shipped_roles(place: Tenant, process: Process) -
     refused = [line for line in log_of(process).splitlines() if "forbidden" in line.lower()]
     assert refused == []
     assert process.alive
+
+
+def test_beside_kube_ovn_under_the_shipped_roles(control_plane: Bed, place: Tenant, account: Path) -> None:
+    with kube_ovn(place.witness):
+        vlan(place.witness, "first", 1, "roles")
+        flags = ("--kubeconfig", str(account), "--lease-namespace", rbac.NAMESPACE)
+        with provider(control_plane, *flags) as running:
+            assert Zone(place, providerNetwork="roles").given("blue")["vlan"] == 2
+            assert "forbidden" not in log_of(running).lower()
 
 
 def test_tenants_ask_for_networks_and_write_no_status(control_plane: Bed, account: Path, place: Tenant) -> None:

@@ -19,6 +19,7 @@ OWN = "proxmox.cozystack.io"
 ZONE, NETWORK = "ProxmoxNetworkZone", "ProxmoxNetwork"
 POLICY, POLICY_BINDING = "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"
 GUARD, MACHINE = "ValidatingAdmissionPolicy", "ProxmoxMachine"
+VLAN = "Vlan"
 CLAIM, ADDRESS = "IPAddressClaim", "IPAddress"
 POOL, GLOBAL_POOL = "InClusterIPPool", "GlobalInClusterIPPool"
 CLUSTER, BLOCK, NETWORK_BLOCK, NAMESPACE, EVENT, LEASE, CRD = (
@@ -74,6 +75,7 @@ class Witness:
             EVENT: ("v1", "events"),
             MACHINE: ("infrastructure.cluster.x-k8s.io/v1alpha2", "proxmoxmachines"),
             GUARD: ("admissionregistration.k8s.io/v1", "validatingadmissionpolicies"),
+            VLAN: ("kubeovn.io/v1", "vlans"),
             LEASE: ("coordination.k8s.io/v1", "leases"),
             "ProxmoxNetworkZone": (f"{OWN}/v1alpha1", "proxmoxnetworkzones"),
             "ProxmoxNetwork": (f"{OWN}/v1alpha1", "proxmoxnetworks"),

@@ -42,6 +42,7 @@ OWN_GROUP = "proxmox.cozystack.io"
 IPAM_GROUP = "ipam.cluster.x-k8s.io"
 CAPI_GROUP = "cluster.x-k8s.io"
 INFRASTRUCTURE_GROUP = "infrastructure.cluster.x-k8s.io"
+KUBE_OVN_GROUP = "kubeovn.io"
 
 ZONES = Resource(OWN_GROUP, "v1alpha1", "proxmoxnetworkzones", "ProxmoxNetworkZone", namespaced=False)
 NETWORKS = Resource(OWN_GROUP, "v1alpha1", "proxmoxnetworks", "ProxmoxNetwork")
@@ -55,6 +56,8 @@ GLOBAL_POOLS = Resource(IPAM_GROUP, "v1alpha2", "globalinclusterippools", "Globa
 
 CLUSTERS = Resource(CAPI_GROUP, "v1beta2", "clusters", "Cluster")
 PROXMOX_MACHINES = Resource(INFRASTRUCTURE_GROUP, "v1alpha2", "proxmoxmachines", "ProxmoxMachine")
+
+VLANS = Resource(KUBE_OVN_GROUP, "v1", "vlans", "Vlan", namespaced=False)
 
 CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
 POLICIES = Resource(

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from provider.api.zone import ZoneSpec
-from provider.core.vlans import ALL, ZoneMasks, lowest, mask_of, span_mask
+from provider.core.vlans import ALL, VlanCounts, ZoneMasks, lowest, mask_of, span_mask
 
 vlans = st.integers(1, 4094)
 
@@ -22,6 +22,19 @@ def test_ranges(first, last):
 def test_all_and_nothing():
     assert span_mask(1, 4094) == ALL == mask_of(range(-1 + 1, 5000))
     assert (lowest(ALL), lowest(0)) == (1, None)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), vlans), max_size=40), st.data())
+def test_one_that_goes_does_not_free_what_another_one_has(users, data):
+    counts, left = VlanCounts(), [*users]
+    for user in users:
+        counts.enter(*user)
+    for user in data.draw(st.permutations(users)) if users else ():
+        counts.leave(*user)
+        left.remove(user)
+        for wire in "ab":
+            assert counts.mask(wire) == mask_of(vlan for of, vlan in left if of == wire)
+        assert counts.users(*user) == left.count(user)
 
 
 def test_a_zone():
