@@ -13,7 +13,10 @@ _numbers = itertools.count(1)
 
 
 class Zone:
-    """A zone with a bridge of its own, all VLANs, and an address space of its own, for every namespace."""
+    """A zone with a bridge of its own, all VLANs, and an address space of its own, for every namespace.
+
+    Not of 10.0.0.0/8: another file's zone has a row with all of that.
+    """
 
     def __init__(self, tenant: Tenant, **spec: Any) -> None:
         number = next(_numbers)
@@ -22,9 +25,9 @@ class Zone:
         self.home = tenant.namespace
         known: Json = {
             "bridge": self.bridge, "namespaceSelector": {}, "vlanRanges": [{"first": 1, "last": 4094}],
-            "addressSpace": {"ipv4": {"cidrs": [f"10.{100 + number}.0.0/16"]}}, "addressReuseSeconds": 0,
+            "addressSpace": {"ipv4": {"cidrs": [f"100.{64 + number}.0.0/16"]}}, "addressReuseSeconds": 0,
         }  # fmt: skip
-        self.cidr = f"10.{100 + number}"
+        self.cidr = f"100.{64 + number}"
         self.witness.create({"kind": ZONE, "metadata": {"name": self.name}, "spec": {**known, **spec}})
 
     def edit(self, **spec: Any) -> None:
@@ -109,22 +112,22 @@ def test_a_place_is_returned_last_and_given_again(tenant: Tenant) -> None:
 
 def test_dual_stack_sizes_and_pool_names(tenant: Tenant) -> None:
     number = next(_numbers)
-    space = {"ipv4": {"cidrs": [f"10.{200 + number}.0.0/16"]}, "ipv6": {"cidrs": [f"fd00:{number}::/40"], "reserve": 0}}
+    space = {"ipv4": {"cidrs": [f"100.{96 + number}.0.0/16"]}, "ipv6": {"cidrs": [f"fd00:{number}::/40"], "reserve": 0}}
     zone = Zone(tenant, addressSpace=space)
     status = zone.given("both")
-    assert status["cidr"] == f"10.{200 + number}.0.0/24, fd00:{number}::/64"
+    assert status["cidr"] == f"100.{96 + number}.0.0/24, fd00:{number}::/64"
     assert (status["ipv4"]["pool"], status["ipv6"]["pool"]) == ("both-inet", "both-inet6")
     assert status["ipv6"]["gateway"] == f"fd00:{number}::1"
     assert status["ipv6"]["addresses"] == [f"fd00:{number}::2-fd00:{number}::ffff:ffff:ffff:ffff"]
     small = zone.given("small", ipv4={"prefix": 29}, ipv6={"prefix": 124})
-    assert small["cidr"] == f"10.{200 + number}.1.0/29, fd00:{number}:0:1::/124"
+    assert small["cidr"] == f"100.{96 + number}.1.0/29, fd00:{number}:0:1::/124"
     assert zone.given("six", ipv6={})["ipv6"]["pool"] == "six-v6"
     assert "ipv4" not in zone.status("six")
-    zone.ask("four", ipv4={"prefix": 28, "excludedAddresses": [f"10.{200 + number}.1.0/27"]})
+    zone.ask("four", ipv4={"prefix": 28, "excludedAddresses": [f"100.{96 + number}.1.0/27"]})
     assert "no address is left" in zone.network("four", "False", "SpecInvalid")
     tenant.witness.patch(NETWORK, tenant.namespace, "four", {"spec": {"ipv4": {"excludedAddresses": []}}})
     zone.network("four")
-    assert zone.place("four")[1] == f"10.{200 + number}.1.16/28"
+    assert zone.place("four")[1] == f"100.{96 + number}.1.16/28"
     for pool in ("both-inet", "both-inet6", "six-v6"):
         tenant.claim(pool, PoolRef(POOL, tenant.namespace, pool))
         tenant.answered(pool)
@@ -140,7 +143,7 @@ def test_ranges_of_its_own(tenant: Tenant) -> None:
     assert zone.given("next")["cidr"] == f"{zone.cidr}.1.0/24"
     zone.ask("overlap", ipv4={"addresses": [f"{zone.cidr}.1.200"], "prefix": 25})
     assert "overlaps a network that is there already" in zone.network("overlap", "False", "SubnetOverlaps")
-    zone.ask("huge", ipv4={"addresses": ["10.0.0.0/8"], "prefix": 8})
+    zone.ask("huge", ipv4={"addresses": ["100.64.0.0/10"], "prefix": 10})
     assert "covers address space of a zone" in zone.network("huge", "False", "SpecInvalid")
     zone.ask("reversed", ipv4={"addresses": ["192.168.7.9-192.168.7.2"], "prefix": 24})
     assert "is reversed" in zone.network("reversed", "False", "SpecInvalid")
@@ -150,12 +153,12 @@ def test_ranges_of_its_own(tenant: Tenant) -> None:
 
 def test_what_is_skipped(tenant: Tenant) -> None:
     number = next(_numbers)
-    row = {"name": "row", "vlan": 3, "ipv4": {"addresses": [f"10.{100 + number}.0.9"], "prefix": 24}}
+    row = {"name": "row", "vlan": 3, "ipv4": {"addresses": [f"100.{64 + number}.0.9"], "prefix": 24}}
     other = Zone(tenant, bridge=f"shared{number}", vlanRanges=[], reservedVLANs=[4], networks={tenant.namespace: [row]},
                  staticAssignments=[{"namespace": "nobody", "network": "x", "vlan": 5}])  # fmt: skip
     zone = Zone(
         tenant, bridge=f"shared{number}", vlanRanges=[{"first": 1, "last": 9}], reservedVLANs=[1],
-        uplink={"vlans": [2]}, addressSpace={"ipv4": {"cidrs": [f"10.{100 + number}.0.0/16"]}},
+        uplink={"vlans": [2]}, addressSpace={"ipv4": {"cidrs": [f"100.{64 + number}.0.0/16"]}},
         staticAssignments=[
             {"namespace": tenant.namespace, "network": "pinned", "vlan": 6},
             {"namespace": tenant.namespace, "network": "outside", "vlan": 4000},
@@ -163,7 +166,7 @@ def test_what_is_skipped(tenant: Tenant) -> None:
     )  # fmt: skip
     other.network("row")
     status = zone.given("blue")
-    assert (status["vlan"], status["cidr"]) == (7, f"10.{100 + number}.1.0/24")
+    assert (status["vlan"], status["cidr"]) == (7, f"100.{64 + number}.1.0/24")
     assert zone.given("pinned")["vlan"] == 6
     assert zone.given("outside")["vlan"] == 4000
     until(lambda: zone.vlans() == {"total": 7, "allocated": 5, "free": 2}, "the zone counts its VLANs")
@@ -192,13 +195,13 @@ def test_an_exhausted_zone_says_so_and_goes_on_when_there_is_space(tenant: Tenan
 def test_shrinking_takes_nothing_away(tenant: Tenant) -> None:
     zone = Zone(tenant)
     before = zone.given("blue")
-    zone.edit(vlanRanges=[{"first": 50, "last": 60}], addressSpace={"ipv4": {"cidrs": ["10.250.0.0/16"]}})
+    zone.edit(vlanRanges=[{"first": 50, "last": 60}], addressSpace={"ipv4": {"cidrs": ["100.127.0.0/16"]}})
     until(lambda: "is not in the zone's vlanRanges any more" in zone.network("blue"), "a note tells of the VLAN")
     message = zone.network("blue")
     assert f"{zone.cidr}.0.0/24 is not in the zone's addressSpace any more" in message
     assert zone.place("blue") == (before["vlan"], before["cidr"])
     assert zone.given("red")["vlan"] == 50
-    assert zone.place("red")[1] == "10.250.0.0/24"
+    assert zone.place("red")[1] == "100.127.0.0/24"
 
 
 def test_namespaces_are_selected_by_their_labels(tenant: Tenant) -> None:
