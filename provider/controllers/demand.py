@@ -93,6 +93,10 @@ class Demand:
         self._catalog.granted.pop(key, None)
         await self._places.give_back(key, uid)
 
+    def wake(self) -> None:
+        """A network left what it had in force, of a table or on demand: have those look that wait for a place."""
+        self._places.wake()
+
     async def was_given(self, key: NetworkKey, segment: Segment) -> bool:
         """Whether a VLAN that a row wants was given to another network, asked of the API server itself."""
         if segment.vlan is None or segment.bridge not in self._catalog.bars.giving:

@@ -148,9 +148,11 @@ class NetworkController:
         return see_network(self._catalog, self._view.zoned.values(), key, network, held, elsewhere, answer, machines)
 
     def _note(self, key: NetworkKey, network: ProxmoxNetwork) -> None:
-        before = self._catalog.networks.get(key)
+        before, place = self._catalog.networks.get(key), self._catalog.current(key)
         for neighbour in self._catalog.put_network(key, network):
             self._look(neighbour)
+        if place is not None and place != self._catalog.current(key):
+            self._demand.wake()
         if before is None or before.status != network.status or before.metadata.deleting != network.metadata.deleting:
             self._told(network.spec.zone)
 
@@ -386,4 +388,5 @@ class NetworkController:
         for neighbour in self._catalog.drop_network(key):
             self._look(neighbour)
         if before is not None:
+            self._demand.wake()
             self._told(before.spec.zone)
