@@ -1,7 +1,7 @@
 """An event loop whose time jumps over all waiting, so that hours of a history take milliseconds.
 
 Nothing in a simulation waits for a file or a socket, so the loop asks the system for none: what runs next depends on
-the program alone, and one seed is one history.
+the program alone, and one seed (with one PYTHONHASHSEED) is one history.
 """
 
 import asyncio
