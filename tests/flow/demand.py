@@ -1,8 +1,8 @@
 """`python -m tests.flow.demand --histories 500`: networks on demand by chance, and at times two processes that lead.
 
 What must hold at every write: no two networks have one VLAN of a bridge, or overlapping subnets, in force; and what a
-network has in force is written down as its own, until it is deleted. At rest: every network has a place, or there is none, and when all
-networks are gone nothing is written down any more.
+network has in force is written down as its own, until it is deleted. At rest: every network has a place, or there is
+none, and when all networks are gone nothing is written down any more.
 """
 
 import argparse
