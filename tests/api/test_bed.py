@@ -188,7 +188,11 @@ def run_bed(*words: str) -> "subprocess.Popen[str]":
     environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
     command = [sys.executable, "-m", "e2e.bed", *words]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True)
+    # Where the tests run in a shell's background, SIGINT is ignored, and what they start would inherit that.
+    return subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
 
 
 def test_up_leaves_a_bed_running_that_down_ends() -> None:
