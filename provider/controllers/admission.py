@@ -24,7 +24,8 @@ from provider.edge.kube.resources import CRDS, POLICIES, POLICY_BINDINGS, Resour
 Json = dict[str, Any]
 
 ADMISSION_READY = "AdmissionReady"
-IN_FORCE, REFUSED, UNKNOWN_VERSION = "PoliciesInForce", "PoliciesRefused", "UnknownVersion"
+IN_FORCE, PENDING, REFUSED = "PoliciesInForce", "PoliciesPending", "PoliciesRefused"
+UNKNOWN_VERSION = "UnknownVersion"
 
 TENANTS = ""
 """In place of a zone's name, which is never empty: the tenants' policy."""
@@ -50,6 +51,7 @@ class Admission:
         self._on = on
         self._version: str | None = VERSIONS[0]
         self._kept: dict[str, Pair | None] = {}
+        self._made: set[str] = set()
         self._trouble: dict[str, Statement] = {}
 
     async def find_version(self) -> bool:
@@ -79,6 +81,8 @@ class Admission:
         if not self._on:
             return None
         trouble = self._trouble.get(zone) or self._trouble.get(TENANTS)
+        if trouble is None and not {zone, TENANTS} <= self._made:
+            return Statement(ADMISSION_READY, False, PENDING, "the policies are being made")
         return trouble or Statement(ADMISSION_READY, True, IN_FORCE)
 
     async def reconcile(self, key: str) -> float | None:
@@ -101,7 +105,12 @@ class Admission:
             self._say(key, Statement(ADMISSION_READY, False, REFUSED, f"policy {name} was refused: {error}"))
             return AGAIN
         self._kept[key] = wanted
-        self._say(key, None)
+        news = (wanted is not None) != (key in self._made)
+        if wanted is not None:
+            self._made.add(key)
+        else:
+            self._made.discard(key)
+        self._say(key, None, news=news)
         return None
 
     def _wanted(self, key: str, setting: Setting) -> Pair | None:
@@ -133,11 +142,11 @@ class Admission:
             except NotFound:
                 continue  # gone already, which is what is wanted
 
-    def _say(self, key: str, trouble: Statement | None) -> None:
-        if self._trouble.get(key) == trouble:
+    def _say(self, key: str, trouble: Statement | None, *, news: bool = False) -> None:
+        if self._trouble.get(key) == trouble and not news:
             return
         if trouble is None:
-            del self._trouble[key]
+            self._trouble.pop(key, None)
         else:
             self._trouble[key] = trouble
             log.warning("a policy is missing", policy=key or "tenants", why=trouble.message)

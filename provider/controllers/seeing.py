@@ -36,7 +36,8 @@ def see_network(
     wanted, current = catalog.wanted(network.spec.zone, key) if offering else None, catalog.current(key)
     offer = wanted if wanted is not None and not wanted.problems else None
     clashes = _clashes(catalog, key, offer) if offer is not None else ()
-    taken, messages = overlapped([place for place in (offer, current) if place], _foreign(catalog, pools)[0])
+    places = [place for place in (offer, current) if place]
+    taken, messages = overlapped(places, _foreign(catalog, pools)[0], key[0])
     if current is not None:
         twice, also = twice_in_force(key, current, catalog.rivals(current.segment))
         messages = (*messages, *also)

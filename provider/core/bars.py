@@ -77,5 +77,5 @@ def denied(key: NetworkKey, segment: Segment, bars: Bars, holder: NetworkKey | N
         problems.append(Problem(f"{row_field(key)}.vlan", f"{text}; use another VLAN"))
     if holder not in (None, key):
         text = f"{segment} was given to network {'/'.join(holder or ())} alone, on demand; use another VLAN"
-        problems.append(Problem(f"{row_field(key)}.vlan", text))
+        problems.append(Problem(f"{row_field(key)}.vlan", text, holder))
     return tuple(problems)

@@ -153,7 +153,7 @@ def _refusal(seen: Seen) -> Finding | None:
         text = listed([str(problem) for problem in seen.wanted.problems])
         return Finding(NetworkReason.ZONE_INVALID, f"zone {seen.zone}: {text}")
     if seen.contested:
-        text = listed([str(problem) for problem in seen.contested])
+        text = listed([problem.told(namespace) for problem in seen.contested])
         return Finding(NetworkReason.VLAN_CONFLICT, f"zone {seen.zone}: {text}")
     return None
 

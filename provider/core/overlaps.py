@@ -14,7 +14,7 @@ from provider.core.names import NetworkKey
 from provider.core.offers import Offer, Segment, row_field
 from provider.core.pools import allocatable
 from provider.core.ranges import Ranges
-from provider.core.spans import Problem
+from provider.core.spans import SOMEBODY, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ def contested(key: NetworkKey, offer: Offer, current: Offer | None, rivals: Iter
                         f"{row_field(key)}.{family.lower()}.addresses",
                         f"{shown(family, common)} on {offer.segment} belongs to network {'/'.join(rival.key)} "
                         f"(zone {zone}); use other addresses or another VLAN",
+                        rival.key,
                     )
                 )
     return tuple(problems)
@@ -76,7 +77,8 @@ def twice_in_force(
             common = span.ranges.intersection(_ranges(rival.current, current.segment, family))
             if common:
                 taken[family] = taken.get(family, Ranges()).union(common)
-                messages.append(f"{shown(family, common)} is in force for network {'/'.join(rival.key)} too")
+                other = f"network {'/'.join(rival.key)}" if rival.key[0] == key[0] else SOMEBODY
+                messages.append(f"{shown(family, common)} is in force for {other} too")
     return taken, tuple(messages)
 
 
@@ -115,9 +117,12 @@ def read_foreign_pool(pool: Pool, bridges: Mapping[str, str]) -> ForeignPool | P
 
 
 def overlapped(
-    offers: Sequence[Offer], pools: Sequence[ForeignPool]
+    offers: Sequence[Offer], pools: Sequence[ForeignPool], reader: str | None = None
 ) -> tuple[Mapping[Family, Ranges], tuple[str, ...]]:
-    """What other providers' pools may give out of these offers: by family, and as text that names the pools."""
+    """What other providers' pools may give out of these offers: by family, and as text that names the pools.
+
+    With `reader`, a namespace, the text is for its tenant: pools of other namespaces have no names there.
+    """
     taken: dict[Family, Ranges] = {}
     messages: dict[str, None] = {}
     for pool in pools:
@@ -128,8 +133,7 @@ def overlapped(
             common = span.ranges.intersection(pool.ranges)
             if common:
                 taken[pool.family] = taken.get(pool.family, Ranges()).union(common)
-                addresses = shown(pool.family, common)
-                messages[
-                    f"{addresses} may be given by {pool.title} too and is left to it; take it out of one of the two"
-                ] = None
+                title = pool.title if reader is None or f" {reader}/" in pool.title else "a pool of somebody else's"
+                text = f"may be given by {title} too and is left to it; take it out of one of the two"
+                messages[f"{shown(pool.family, common)} {text}"] = None
     return taken, tuple(messages)

@@ -16,18 +16,33 @@ from provider.core.addresses import (
     reserved_in_subnet,
     subnet,
 )
+from provider.core.names import NetworkKey
 from provider.core.ranges import Interval, Ranges
+
+SOMEBODY = "a network of another tenant"
+"""What one tenant is told of another's network."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that makes a field unusable."""
+    """Something that makes a field unusable.
+
+    Attributes:
+        other: the network that the message names, where there is one.
+    """
 
     field: str
     message: str
+    other: NetworkKey | None = None
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}"
+
+    def told(self, namespace: str) -> str:
+        """As a tenant of this namespace may read it: other tenants' networks have no names there."""
+        if self.other is None or self.other[0] == namespace:
+            return str(self)
+        return str(self).replace(f"network {'/'.join(self.other)}", SOMEBODY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,10 +53,13 @@ def cluster_rules() -> list[Rule]:
     """The rules. Without a network a namespace's clusters are somewhere else, which is nobody's affair here."""
     free = f"!({IS_CLUSTER}) || {ENDING}"
     advice = "' lies in no network of this namespace; its networks are: ' + variables.networks"
+    # A name cannot be judged here. What is no canonical address but has a colon is one all the same, for others.
+    name = "(!isIP(variables.host) && !variables.host.matches('[:%]'))"
     secret = f"{SPEC}.?credentialsRef.?namespace.orValue('')"
     return [
         Rule(
-            f"{free} || {_same('credentialsRef')} || {secret} == '' || {secret} == object.metadata.namespace",
+            # Also of one that is being deleted: capmox goes on using its credentials.
+            f"!({IS_CLUSTER}) || {_same('credentialsRef')} || {secret} == '' || {secret} == object.metadata.namespace",
             f"variables.root + '.credentialsRef.namespace: ' + {secret} + ' is not this namespace; use a Secret of "
             "namespace ' + object.metadata.namespace",
             "credentialsRef must name a Secret of this namespace",
@@ -68,8 +71,8 @@ def cluster_rules() -> list[Rule]:
         ),
         Rule(
             f"{free} || size(variables.lines) == 0 || {_same('controlPlaneEndpoint', 'externalManagedControlPlane')}"
-            f" || {SPEC}.?externalManagedControlPlane.orValue(false) || !isIP(variables.host) "
-            "|| variables.cidrs.exists(net, cidr(net).containsIP(variables.host))",
+            f" || {SPEC}.?externalManagedControlPlane.orValue(false) || {name} "
+            "|| (isIP(variables.host) && variables.cidrs.exists(net, cidr(net).containsIP(variables.host)))",
             f"variables.root + '.controlPlaneEndpoint.host: ' + variables.host + {advice}",
             "the control plane's endpoint must lie in the namespace's networks",
         ),

@@ -10,6 +10,9 @@ from provider.core.admission.may import may
 BRIDGE_PATTERN = "^[A-Za-z0-9_.-]+$"
 """As Proxmox has it. A comma would add parameters to the NIC's line: another bridge, or a VLAN."""
 
+INNER_PATTERN = "^(fwbr|fwpr|fwln|tap|veth)[0-9]"
+"""Bridges and links that Proxmox makes for one VM: who is on them is on that VM's segment."""
+
 NAME_PATTERN = "^net[0-9]$"
 
 IS_MACHINE = f"object.kind in {cel.texts(MACHINE_KINDS)}"
@@ -24,6 +27,7 @@ def machine_variables(version: str) -> dict[str, str]:
     """`misplaced`: what keeps a NIC from being judged. It needs the variables of `nics`."""
     unnamed = "'.bridge: name the bridge; without it the machine keeps whatever NIC its Proxmox template has'"
     characters = "' is no name of a bridge; use letters, digits, dashes, dots and underscores'"
+    inner = "' belongs to one VM; use a bridge of the Proxmox nodes'"
     names = f"'.name: ' + nic.name + ' is no NIC of Proxmox; use net0 to net{MOST_NICS - 1}'"
     problem = cel.first_true(
         (
@@ -31,6 +35,10 @@ def machine_variables(version: str) -> dict[str, str]:
             (
                 f"nic.bridge != '' && !nic.bridge.matches({cel.text(BRIDGE_PATTERN)})",
                 f"nic.field + '.bridge: \"' + nic.bridge + '\"' + {characters}",
+            ),
+            (
+                f"nic.bridge.matches({cel.text(INNER_PATTERN)})",
+                f"nic.field + '.bridge: ' + nic.bridge + {inner}",
             ),
             (f"!nic.name.matches({cel.text(NAME_PATTERN)})", f"nic.field + {names}"),
         ),
@@ -66,7 +74,8 @@ def machine_rules(templates: Sequence[Templates]) -> list[Rule]:
             "every NIC must name its bridge",
         ),
         Rule(
-            f"!({IS_ONE}) || {ENDING} || !({IS_UPDATE}) || !variables.new_network",
+            # Also while it is being deleted: a network's VLAN is returned when no machine names it any more.
+            f"!({IS_ONE}) || !({IS_UPDATE}) || !variables.new_network",
             "'spec.network: the NICs of a machine do not change; change its ProxmoxMachineTemplate, or make a new "
             "machine'",
             "the NICs of a machine do not change",

@@ -4,6 +4,8 @@ The zone's facts are literals in the text, not a parameter: a parameter that is 
 everybody, and an edit of the bridge that waits for machines to go would leave the old bridge unguarded.
 """
 
+from collections.abc import Iterable
+
 from provider.core.admission import cel
 from provider.core.admission.documents import PREFIX, Pair, Rule, pair
 from provider.core.admission.facts import MOST_NICS, Setting, ZoneFacts
@@ -46,7 +48,8 @@ def zone_policy(facts: ZoneFacts, setting: Setting) -> Pair:
     """The policy and binding of a zone."""
     names = sorted({name.lower() for name in (*facts.bridges, *facts.uplink_bridges)})
     nics = devices(setting.version, spec_of("object"))
-    touches = f"{nics}.exists(nic, nic.?bridge.orValue('').lowerAscii() in {cel.texts(names)})"
+    bridge = "nic.?bridge.orValue('').lowerAscii()"
+    touches = f"{nics}.exists(nic, {bridge} in {cel.texts(names)} || {bridge}.matches({_of_one_vlan(names)}))"
     return pair(
         policy_name(facts.name),
         setting,
@@ -72,6 +75,11 @@ def zone_policy(facts: ZoneFacts, setting: Setting) -> Pair:
             ),
         ),
     )
+
+
+def _of_one_vlan(names: Iterable[str]) -> str:
+    """CEL: the pattern of the bridges that Proxmox makes of a bridge for one VLAN, where that does not know VLANs."""
+    return cel.text(f"^({'|'.join(names)})v[0-9]+$")
 
 
 def _variables(facts: ZoneFacts) -> dict[str, str]:
@@ -105,6 +113,7 @@ def _problem(facts: ZoneFacts) -> str:
     reserved = cel.texts(str(vlan) for vlan in sorted(facts.uplink_vlans))
     lower = cel.texts(sorted(name.lower() for name in facts.bridges))
     lower_uplinks = cel.texts(sorted(name.lower() for name in facts.uplink_bridges))
+    derived = _of_one_vlan(sorted(name.lower() for name in (*facts.bridges, *facts.uplink_bridges)))
     zone = facts.name
     bridge = "nic.field + '.bridge: '"
     place = cel.joined(
@@ -122,6 +131,14 @@ def _problem(facts: ZoneFacts) -> str:
                 f"nic.bridge in {uplinks} || nic.bridge.lowerAscii() in {lower_uplinks}",
                 cel.joined(
                     bridge, "nic.bridge", cel.text(f" is an uplink of zone {zone}, which no tenant may use; "),
+                    "variables.offered",
+                ),
+            ),
+            (
+                f"nic.bridge.lowerAscii().matches({derived})",
+                cel.joined(
+                    bridge, "nic.bridge",
+                    cel.text(f" is what Proxmox makes for one VLAN of a bridge of zone {zone}; name bridge and VLAN: "),
                     "variables.offered",
                 ),
             ),
