@@ -15,6 +15,7 @@ from e2e.bed.progress import Progress
 from e2e.bench import admission, claims
 from e2e.bench.figures import Figure, table, write
 
+WIDTH = 140
 OUTPUT = TREE / "build" / "bench.json"
 MEASURED = {"claims": claims, "admission": admission}
 
@@ -36,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     write(figures, OUTPUT)
-    Console().print(table(figures))
+    screen = Console()
+    # In a log nothing tells the width, and a table that is cut says nothing.
+    (screen if screen.is_terminal else Console(width=WIDTH)).print(table(figures))
     print(f"written to {OUTPUT.relative_to(TREE)}")
     return 0
 
